@@ -12,12 +12,13 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// stands are scripts that replace the programs of docs/operations.md in this test, which has no
-// cluster and no Docker. They give kubeconform what would be sent to a cluster, and keep the names
-// of its Deployments for the commands that name one.
+// stands are scripts. Each takes the place of one program that docs/operations.md uses, because
+// this test has no cluster and no Docker. Objects for a cluster are given to kubeconform instead.
+// The scripts note the names of the Deployments among them, so that a later command may name only
+// those.
 var stands = map[string]string{
-	// "go" builds the binary from the root of the repository. If the page starts the binary without
-	// arguments, it is stopped as soon as it logs "listening".
+	// "go" builds the binary from the root of the repository, and puts a script in its place. If
+	// the page starts that script without arguments, the binary runs until it logs "listening".
 	"go": `test "$1 $2" = "build -o"
 		"$GO" -C "$ROOT" build -o "$PWD/real" "$4"
 		mkdir -p "$(dirname "$3")"
@@ -69,7 +70,7 @@ var stands = map[string]string{
 			"$WORK/real" "$7" 2>&1 | grep -q "HOLDPOINT_ADMIN_LISTEN is off" ;; # it is, here: it knows the command
 		*) exit 1 ;;
 		esac`,
-	// An upgrade uses the values of the installation before.
+	// An upgrade also uses the values that the page gave to the installation.
 	"helm": `verb=$1 name=$2 chart=$3; shift 3
 		case "$verb" in
 		install) printf '%s\n' "$@" > "$WORK/values-$name"
@@ -83,8 +84,9 @@ var stands = map[string]string{
 		sent $tag < "$WORK/built"`,
 }
 
-// TestCommandsOfPages: the commands of docs/operations.md for an installation and an upgrade work,
-// and so do those of other pages. Their files exist, and the objects that they make are valid.
+// TestCommandsOfPages runs the commands of docs/operations.md for an installation and an upgrade,
+// and those of other pages. The commands must succeed, the files that they name must exist, and the
+// objects that they make must be valid.
 func TestCommandsOfPages(t *testing.T) {
 	root, err := filepath.Abs("..")
 	if err != nil {
@@ -112,7 +114,8 @@ func TestCommandsOfPages(t *testing.T) {
 		}
 		environ = append(environ, strings.ToUpper(name)+"="+path)
 	}
-	for _, tool := range []string{"GOCACHE", "GOPATH"} { // because HOME is another folder
+	// HOME is changed above, and Go derives these from it
+	for _, tool := range []string{"GOCACHE", "GOPATH"} {
 		out, err := exec.Command("go", "env", tool).Output()
 		if err != nil {
 			t.Fatal(err)
@@ -153,7 +156,7 @@ func TestCommandsOfPages(t *testing.T) {
 	}
 }
 
-// indented returns a text with by added at the start of each line.
+// indented returns the text with the prefix by before each line.
 func indented(text, by string) string {
 	return by + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+by) + "\n"
 }

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// The parts of a compose file that the tests read, as compose-go resolves them: paths are absolute,
-// and short forms are expanded.
+// These types have the parts of a compose file that the tests read. compose-go has made paths
+// absolute and expanded short forms.
 type (
 	composition struct {
 		Services map[string]service
@@ -47,7 +47,8 @@ type (
 	}
 )
 
-// composeFiles returns the files of compose/, one for each stack.
+// composeFiles returns the paths of the files in compose/, one for each stack (agent, Holdpoint and
+// page).
 func composeFiles(t *testing.T) []string {
 	t.Helper()
 	paths, err := filepath.Glob("compose/*.yaml")
@@ -57,14 +58,14 @@ func composeFiles(t *testing.T) []string {
 	return paths
 }
 
-// resolve parses a file with compose-go, as Docker Compose does.
+// resolve parses the compose file with compose-go, the library of Docker Compose.
 func resolve(t *testing.T, path string) composition {
 	t.Helper()
 	path, err := filepath.Abs(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(filepath.Dir(path)) // the program resolves paths in its working folder; Docker Compose resolves them in the folder of the file
+	t.Chdir(filepath.Dir(path)) // compose-go resolves paths in its working folder
 	var c composition
 	if err := json.Unmarshal([]byte(must(t, "COMPOSE", "-format", "json", path)), &c); err != nil {
 		t.Fatal(err)
@@ -72,8 +73,9 @@ func resolve(t *testing.T, path string) composition {
 	return c
 }
 
-// TestComposeFiles: Docker Compose would accept each stack. Its agent is not reachable, Holdpoint
-// is restricted, each service waits for what it needs, and Holdpoint has enough time to end.
+// TestComposeFiles: each stack in compose/ must be valid for Docker Compose. Only Holdpoint may
+// reach the agent. Holdpoint must be restricted and have enough time to end. Each service must wait
+// for the services that it needs.
 func TestComposeFiles(t *testing.T) {
 	for _, path := range composeFiles(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -94,8 +96,8 @@ func TestComposeFiles(t *testing.T) {
 	}
 }
 
-// checkReach checks that the agent publishes no port and shares a network with Holdpoint only, and
-// that the page is published to this machine only.
+// checkReach checks that the agent publishes no port and shares its networks only with Holdpoint.
+// The page may be published to this machine only.
 func checkReach(t *testing.T, c composition) {
 	t.Helper()
 	agent := c.Services["agent"]
@@ -130,8 +132,8 @@ func checkReach(t *testing.T, c composition) {
 	}
 }
 
-// checkOrder checks that each service waits until what it needs is healthy. Compose stops services
-// in reverse order, so the agent outlives the streams of Holdpoint.
+// checkOrder checks that each service starts only when the service that it needs is healthy.
+// Compose stops services in the reverse order, so the agent ends after the streams of Holdpoint.
 func checkOrder(t *testing.T, c composition) {
 	t.Helper()
 	for name, needs := range map[string]string{"page": "holdpoint", "holdpoint": "agent"} {
@@ -146,8 +148,8 @@ func checkOrder(t *testing.T, c composition) {
 	}
 }
 
-// checkAddresses checks that each address names a service that listens on the port, in a network
-// that both share.
+// checkAddresses checks each address that one service has of another one. It must name that service
+// and a port on which the service listens, and both must share a network.
 func checkAddresses(t *testing.T, c composition) {
 	t.Helper()
 	for _, tt := range []struct{ from, variable, to, port string }{
@@ -174,8 +176,8 @@ func checkAddresses(t *testing.T, c composition) {
 	}
 }
 
-// checkHoldpoint checks that Holdpoint writes to its volume only, ends in time, and accepts its
-// settings.
+// checkHoldpoint checks the service holdpoint. It may write only to its volume, must have enough
+// time to end, and must accept its settings.
 func checkHoldpoint(t *testing.T, c composition) {
 	t.Helper()
 	h := c.Services["holdpoint"]
@@ -202,8 +204,8 @@ func checkHoldpoint(t *testing.T, c composition) {
 	} else if _, ok := c.Volumes[h.Volumes[0].Source]; !ok {
 		t.Errorf("there is no volume %s", h.Volumes[0].Source)
 	}
-	// A new volume gets the owner of the image's folder at its path. Without such a folder root
-	// owns it.
+	// A new volume gets the owner of the folder that the image has at the volume's path. If the
+	// image has no such folder, root owns the volume, and Holdpoint cannot write to it.
 	if !slices.ContainsFunc(dockerfile(t, h).values("COPY"), func(args string) bool {
 		return strings.Contains(args, "--chown=65532:65532 ") && strings.HasSuffix(args, " "+h.Volumes[0].Target)
 	}) {
@@ -212,8 +214,9 @@ func checkHoldpoint(t *testing.T, c composition) {
 	checkConfiguration(t, h.Environment)
 }
 
-// TestComposeRefuses: the program of TestComposeFiles finds errors in a compose file. It does not
-// check that names refer to something; the checks above do.
+// TestComposeRefuses: the program that parses the files of TestComposeFiles must report errors in a
+// compose file. It does not check that names refer to existing services, networks and volumes. The
+// functions above check that.
 func TestComposeRefuses(t *testing.T) {
 	text, err := os.ReadFile("compose/langgraph.yaml")
 	if err != nil {
@@ -239,12 +242,12 @@ func TestComposeRefuses(t *testing.T) {
 	}
 }
 
-// An instruction is a line of a Dockerfile.
+// An instruction is a line of a Dockerfile: its first word, such as COPY, and the rest.
 type instruction struct{ word, args string }
 
 type instructions []instruction
 
-// values returns the arguments of all instructions with this word.
+// values returns the arguments of each instruction that begins with the word.
 func (list instructions) values(word string) []string {
 	var values []string
 	for _, i := range list {
@@ -280,8 +283,8 @@ func dockerfile(t *testing.T, s service) instructions {
 	return list
 }
 
-// TestImagesOfCompose: the images of agent and page name their bases in full, copy files that
-// exist, and run as an unprivileged user.
+// TestImagesOfCompose: the images of agent and page must name their base images with registry and
+// tag, copy only files that exist, and run as an unprivileged user.
 func TestImagesOfCompose(t *testing.T) {
 	full := regexp.MustCompile(`^[\w-]+(\.[\w-]+)+/\S+:\S+$`)
 	for _, path := range composeFiles(t) {

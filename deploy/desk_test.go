@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestDeskOfTheChart: only Holdpoint's container has the token, the Service for clients does not
-// lead to the desk, and without a token there is no desk. The desk of many agents has no such
-// Service.
+// TestDeskOfTheChart: in the Helm chart, only Holdpoint's container may read the token of the desk.
+// The Service for clients must not lead to the desk's port. Without a token there must be no desk.
+// A chart that is only a desk (mode=desk) has no Service for clients.
 func TestDeskOfTheChart(t *testing.T) {
 	for name, values := range charts {
 		text := must(t, "HELM", template(values)...)

@@ -18,7 +18,7 @@ import (
 	"testing"
 )
 
-// startDesk starts Holdpoint with these variables, and returns the address of its desk.
+// startDesk starts Holdpoint with the variables env, and returns the address of its desk.
 func startDesk(t *testing.T, env ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), holdpoint)
@@ -47,9 +47,10 @@ func startDesk(t *testing.T, env ...string) string {
 	return ""
 }
 
-// TestDeskBehindOAuth2Proxy: behind oauth2-proxy a caller of the desk has the name of the login
-// there, and no other name, neither through the proxy nor directly. The desk's page can make
-// changes, and another page cannot.
+// TestDeskBehindOAuth2Proxy: behind oauth2-proxy, a caller of the desk must have the name with
+// which he logged in there. He cannot get another name, neither by headers through the proxy nor by
+// a request past the proxy. The desk's own page can make changes, and a page of another origin
+// cannot.
 func TestDeskBehindOAuth2Proxy(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has more addresses of loopback than one: a peer that is not trusted needs one")
@@ -74,9 +75,9 @@ func TestDeskBehindOAuth2Proxy(t *testing.T) {
 	none := "/v1/approvals/" + strings.Repeat("0", 64) + "." + strings.Repeat("0", 32)
 	for _, tt := range []struct {
 		name, method, path, user string
-		headers                  []string // alternating names and values
+		headers                  []string // names and values in turn
 		client                   *http.Client
-		past                     bool // the request goes past the proxy
+		past                     bool // whether the request goes past the proxy
 		status                   int
 		want                     string // a part of the response
 	}{
@@ -104,7 +105,7 @@ func TestDeskBehindOAuth2Proxy(t *testing.T) {
 				req.SetBasicAuth(tt.user, "password")
 			}
 			for n := 0; n < len(tt.headers); n += 2 {
-				req.Header[tt.headers[n]] = []string{tt.headers[n+1]} // in this spelling
+				req.Header[tt.headers[n]] = []string{tt.headers[n+1]} // in exactly this spelling
 			}
 			res, err := tt.client.Do(req)
 			if err != nil {

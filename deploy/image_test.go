@@ -20,8 +20,9 @@ import (
 	"testing"
 )
 
-// checkout copies the files that git tracks, with their present contents, into a new folder. It has
-// no .git, so Go does not write a commit into binaries that are built there.
+// checkout copies the tracked files from which the binary is built into a new folder, with their
+// present contents. The folder has no .git, so Go writes no commit into a binary that is built
+// there.
 func checkout(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,8 +50,8 @@ func checkout(t *testing.T) string {
 	return dir
 }
 
-// buildAsImage runs the Dockerfile's line that builds the binary, in a folder, and returns the path
-// of the binary.
+// buildAsImage runs, in the folder dir, the line of the Dockerfile that builds the binary. It
+// returns the path of the binary.
 func buildAsImage(t *testing.T, list instructions, dir, arch string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "holdpoint")
@@ -73,9 +74,9 @@ func buildAsImage(t *testing.T, list instructions, dir, arch string) string {
 	return out
 }
 
-// TestImage executes the Dockerfile without an engine and without a registry. The binary has the
-// same bytes in any folder, is static, and works as the image's user in a root without other files,
-// which that user cannot write to.
+// TestImage runs the steps of the Dockerfile without Docker and without a registry. The binary must
+// have the same bytes in any folder, and must be static. It must work as the image's user in a root
+// folder that contains nothing else and that this user cannot write to.
 func TestImage(t *testing.T) {
 	list := dockerfile(t, service{Build: struct{ Context, Dockerfile string }{"..", "Dockerfile"}})
 	for word, want := range map[string][]string{
@@ -133,7 +134,8 @@ func checkStatic(t *testing.T, path string, machine elf.Machine) {
 	}
 }
 
-// checkInEmptyRoot runs the binary in a root that has only the binary and the image's one folder.
+// checkInEmptyRoot runs the binary in a root folder that contains only the binary and the one
+// folder that the image has for the store.
 func checkInEmptyRoot(t *testing.T, binary string) {
 	t.Helper()
 	if os.Getuid() != 0 {

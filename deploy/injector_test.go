@@ -13,7 +13,8 @@ import (
 	"holdpoint/internal/test/authority"
 )
 
-// injectors returns the manifests of the injector in each form, by the name of the folder.
+// injectors returns the manifests of both forms of the injector. The keys are the folders below
+// deploy.
 func injectors(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -28,9 +29,10 @@ type rights struct {
 	Rules []struct{ APIGroups, Resources, ResourceNames, Verbs []string }
 }
 
-// TestInjectorManifests: the injector is restricted, and works while a node is drained. It gets
-// only pods of namespaces with the label, and never its own. It has the rights that it needs to
-// make a certificate, and none if cert-manager makes one.
+// TestInjectorManifests: the pods of the injector must be restricted, and one must keep running
+// while a node is drained. The webhook must get only pods of namespaces with the label, and never
+// the injector's own. The injector must have exactly the rights that it needs to make its
+// certificate, and none if cert-manager makes the certificate.
 func TestInjectorManifests(t *testing.T) {
 	for name, text := range injectors(t) {
 		t.Run(name, func(t *testing.T) {
@@ -81,8 +83,9 @@ func TestInjectorManifests(t *testing.T) {
 	}
 }
 
-// withNumbers returns the objects with the number of the webhook's port in place of its name. The
-// port of a plain container can always be found by its name.
+// withNumbers returns the objects with the number of the webhook's port in place of its name.
+// checkAround demands a number, because the port of a native sidecar cannot always be found by
+// name. The injector is a plain container, whose port can.
 func withNumbers(objects []object) []object {
 	var list []object
 	for _, o := range objects {

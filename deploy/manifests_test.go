@@ -18,8 +18,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// released returns the version of the chart, of the images and of the newest section of the
-// changelog.
+// released returns the version of the newest section in CHANGELOG.md. The chart and the images must
+// have the same version.
 func released(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../CHANGELOG.md")
@@ -33,7 +33,8 @@ func released(t *testing.T) string {
 	return string(m[1])
 }
 
-// charts are the values with which the chart is rendered, in the form of --set.
+// charts are the forms in which the tests render the chart. The key is the name of a form, and the
+// value lists its settings as for --set.
 var charts = func() map[string][]string {
 	text, err := os.ReadFile("testdata/charts.yaml")
 	if err != nil {
@@ -46,7 +47,7 @@ var charts = func() map[string][]string {
 	return forms
 }()
 
-// template returns the arguments with which helm renders the chart.
+// template returns the arguments of helm that render the chart with these values.
 func template(values []string) []string {
 	args := []string{"template", "try", "helm/holdpoint", "--namespace", "agents"}
 	for _, v := range values {
@@ -58,7 +59,8 @@ func template(values []string) []string {
 	return args
 }
 
-// manifests returns all manifests that a user may apply, by name.
+// manifests returns all manifests that a user may apply, by the name of their file, folder or form
+// of the chart.
 func manifests(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -84,9 +86,9 @@ func manifests(t *testing.T) map[string]string {
 	return all
 }
 
-// TestManifestsAreValid: with kubeconform each object matches the schemas of Kubernetes, in the
-// oldest version with native sidecars and in the newest one of the package. The injector needs a
-// newer version than the oldest.
+// TestManifestsAreValid: kubeconform must find that each object matches the schemas of Kubernetes.
+// It checks with two versions: the oldest one that has native sidecars, and the newest one in the
+// schemas here. The injector is checked only with newer versions, because it needs them.
 func TestManifestsAreValid(t *testing.T) {
 	dir, newer := t.TempDir(), t.TempDir()
 	for name, text := range injectors(t) {
@@ -120,7 +122,7 @@ func TestManifestsAreValid(t *testing.T) {
 	}
 }
 
-// TestChartLint: helm lint reports nothing.
+// TestChartLint: helm lint must find no error and no warning, in any form of the chart.
 func TestChartLint(t *testing.T) {
 	for name, values := range charts {
 		args := []string{"lint", "--strict", "helm/holdpoint"}
@@ -133,7 +135,8 @@ func TestChartLint(t *testing.T) {
 	}
 }
 
-// TestChartRefuses: helm refuses values that cannot work before anything is installed.
+// TestChartRefuses: if values cannot work, helm must refuse them with a clear reason before it
+// installs anything.
 func TestChartRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name, values, want string
@@ -191,8 +194,8 @@ func TestChartRefuses(t *testing.T) {
 	}
 }
 
-// TestSidecarOfTheChart: it needs no feature of Kubernetes newer than native sidecars, which 1.29
-// has. Values for the agent's container are kept.
+// TestSidecarOfTheChart: the chart's form with a sidecar must render for Kubernetes 1.29, the first
+// version with native sidecars. Values that the user sets for the agent's container must be kept.
 func TestSidecarOfTheChart(t *testing.T) {
 	const sidecar = "mode=sidecar agent.image=x"
 	own := sidecar + " agent.lifecycle.preStop.exec.command={sleep,25} agent.readinessProbe.exec.command={ready}"
@@ -219,8 +222,8 @@ func TestSidecarOfTheChart(t *testing.T) {
 	}
 }
 
-// TestIDsOfTheChart: user and group ids can be set, or left to OpenShift, which sets them for a
-// namespace.
+// TestIDsOfTheChart: the user can set the user and group ids of the pods, or set them to null. With
+// null they must be left out, because OpenShift sets its own for each namespace.
 func TestIDsOfTheChart(t *testing.T) {
 	for values, want := range map[string][3]int{
 		"": {65532, 65532, 65532},
@@ -246,8 +249,9 @@ func TestIDsOfTheChart(t *testing.T) {
 	}
 }
 
-// TestDrainTimesOfTheChart: delay and timeout follow from the grace period, and use all of it
-// except 5 seconds. A configured delay is kept.
+// TestDrainTimesOfTheChart: the chart derives the drain delay and the drain timeout from the pod's
+// grace period. Together they must take all of it except 5 seconds. A delay that the user sets must
+// be kept.
 func TestDrainTimesOfTheChart(t *testing.T) {
 	for _, tt := range []struct{ values, delay, timeout string }{
 		{"", "5s", "20s"},
@@ -266,7 +270,7 @@ func TestDrainTimesOfTheChart(t *testing.T) {
 	}
 }
 
-// The parts of a pod that the tests read.
+// These types have the parts of a Deployment and its pods that the tests read.
 type (
 	pod struct {
 		AutomountServiceAccountToken, EnableServiceLinks *bool
@@ -326,10 +330,10 @@ type (
 	}
 )
 
-// is reports whether an optional value is set to want.
+// is reports whether the optional value p is set, and equals want.
 func is[T comparable](p *T, want T) bool { return p != nil && *p == want }
 
-// environment returns the variables of a container.
+// environment returns the variables of a container, as a map from name to value.
 func (c container) environment() map[string]string {
 	env := map[string]string{}
 	for _, v := range c.Env {
@@ -338,7 +342,7 @@ func (c container) environment() map[string]string {
 	return env
 }
 
-// within reports whether a pod has all labels of a selector.
+// within reports whether labels contains all labels of selector. An empty selector matches nothing.
 func within(selector, labels map[string]string) bool {
 	for k, v := range selector {
 		if labels[k] != v {
@@ -348,8 +352,8 @@ func within(selector, labels map[string]string) bool {
 	return len(selector) > 0
 }
 
-// TestPods: each pod with Holdpoint is restricted, has the probes, ends in its grace period, and
-// matches the objects that refer to it.
+// TestPods: each pod with Holdpoint must be restricted, have the probes and end within its grace
+// period. The objects that refer to the pod must match it.
 func TestPods(t *testing.T) {
 	for name, text := range manifests(t) {
 		t.Run(name, func(t *testing.T) {
@@ -370,7 +374,7 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// checkPod checks a pod, and returns how many Holdpoints it has.
+// checkPod checks the pods of a Deployment, and returns 1 if they contain Holdpoint, else 0.
 func checkPod(t *testing.T, d deployment) int {
 	t.Helper()
 	p := d.Spec.Template.Spec
@@ -409,7 +413,7 @@ func checkPod(t *testing.T, d deployment) int {
 	}{{h.StartupProbe, "/startupz"}, {h.ReadinessProbe, "/readyz"}, {h.LivenessProbe, "/healthz"}} {
 		want(one.is != nil && one.is.HTTPGet.Path == one.path && one.is.HTTPGet.Port == "admin", "no probe "+one.path)
 	}
-	// A busy processor answers late.
+	// A probe may be answered late while the processor is busy, so it needs time and several tries.
 	want(h.ReadinessProbe.TimeoutSeconds == 5 && h.ReadinessProbe.FailureThreshold == 3, "a slow answer makes it unready")
 	want(h.LivenessProbe.TimeoutSeconds == 5 && h.LivenessProbe.FailureThreshold == 6, "a slow answer ends it")
 
@@ -464,11 +468,12 @@ func checkPod(t *testing.T, d deployment) int {
 	return 1
 }
 
-// secret matches variables with a secret. A manifest must not contain their values.
+// secret matches the names of variables whose values are secrets. A manifest must not contain these
+// values.
 var secret = regexp.MustCompile(`HOLDPOINT_(PRINCIPAL_KEY|STORE_KEYS|WEBHOOK_SECRET|DESK_TOKEN)$`)
 
-// checkConfiguration checks the variables with the binary. It makes the files that a cluster would
-// mount.
+// checkConfiguration runs `holdpoint check` with the variables. It makes the files that the cluster
+// would mount.
 func checkConfiguration(t *testing.T, env map[string]string, command ...string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -508,9 +513,9 @@ func checkConfiguration(t *testing.T, env map[string]string, command ...string) 
 			if value != "" {
 				t.Error("the webhook's address stands in the manifest")
 			}
-			value = "https://hooks.example.com/" // as in the Secret
+			value = "https://hooks.example.com/" // in the cluster it comes from the Secret
 		}
-		if value != "" { // other variables with valueFrom have no value here
+		if value != "" { // others with valueFrom have no value here
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
@@ -519,9 +524,10 @@ func checkConfiguration(t *testing.T, env map[string]string, command ...string) 
 	}
 }
 
-// checkAround checks that selectors match these pods, and that port names and numbers refer to
-// their ports. A native sidecar's port must be named by number, because it cannot always be found
-// by its name (kubernetes/kubernetes#127958, projectcalico/calico#8881).
+// checkAround checks the objects around a Deployment. Their selectors must match its pods, and the
+// ports that they name must be ports of these pods. The port of a native sidecar must be given by
+// number, because Kubernetes cannot always find it by name (kubernetes/kubernetes#127958,
+// projectcalico/calico#8881).
 func checkAround(t *testing.T, d deployment, objects []object) {
 	t.Helper()
 	labels, ports := d.Spec.Template.Metadata.Labels, map[any]bool{}

@@ -21,10 +21,11 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// TestDeskForManyAgents: holdpoint desk lists the questions of agents that other processes serve,
-// and accepts decisions. The process that serves the agent sends each decision once, also if it was
-// killed and started again. If it was killed while the agent had the answer, the answer is not sent
-// again.
+// TestDeskForManyAgents: the process `holdpoint desk` serves no agent itself. It must list the
+// questions of agents that other processes serve, and accept decisions for them. The process that
+// serves an agent sends each decision to the agent once, even if that process was killed and
+// started again. If the process was killed after the agent received the answer, and before the
+// agent replied, the answer is not sent again.
 func TestDeskForManyAgents(t *testing.T) {
 	servers.Need(t, servers.FakeTime)
 	for name, begin := range map[string]func(t *testing.T) (store []string, later func(time.Duration)){
@@ -53,7 +54,8 @@ func TestDeskForManyAgents(t *testing.T) {
 				}
 				again[agent]()
 			}
-			// HOLDPOINT_DESK_CARRY applies to the agents of a process, and this process has none.
+			// HOLDPOINT_DESK_CARRY is about the agents that a process serves. This process serves
+			// none, so the variable must have no effect.
 			desk := startCommand(t, "desk", append(shared, "HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_DESK_TOKEN="+deskToken, "HOLDPOINT_DESK_CARRY=home")...)
 			c := caller{T: t, token: deskToken, at: desk.wait(t, "desk")["desk_addr"].(string)}
 
@@ -78,7 +80,8 @@ func TestDeskForManyAgents(t *testing.T) {
 			if a := waits("hr"); a.Get("carrier").Str != "other" || a.Get("waitsForChat").Exists() || !a.Get("questions.0.may.answer").Bool() {
 				t.Errorf("before it is decided: %s", a)
 			}
-			// An answer that the agent could not get is refused here as well.
+			// A payload that does not fit the question's schema is refused at this desk too, with
+			// 422.
 			if status, got := decide("hr", `{"no":"boolean"}`); status != http.StatusUnprocessableEntity {
 				t.Errorf("a payload that does not fit: %d %s", status, got)
 			}
@@ -90,7 +93,8 @@ func TestDeskForManyAgents(t *testing.T) {
 				t.Errorf("carried: %s", a)
 			}
 
-			// The process of the other agent is killed, and started again.
+			// The process that serves the agent hr is killed. The decision waits until that process
+			// is started again.
 			processes["hr"].Process.Kill()
 			processes["hr"].exit()
 			if status, got = decide("hr", "true"); status != http.StatusOK {
@@ -109,8 +113,8 @@ func TestDeskForManyAgents(t *testing.T) {
 				t.Errorf("the chat: %s", got)
 			}
 
-			// If a process is killed while the agent has the answer, the result is in doubt once
-			// the lease is over.
+			// If a process is killed after the agent received the answer, and before the agent
+			// replied, the result is in doubt as soon as the lease of that process has lapsed.
 			backend := backends["billing"]
 			backend.hangs.Store(true)
 			post(t, addrs["billing"], "/", "t2", "")
@@ -185,8 +189,9 @@ func TestDeskAloneSettings(t *testing.T) {
 	}
 }
 
-// TestWithoutADeskThereIsNothing: without variables of the desk, the program has no listener and no
-// carrier for it, a run saves nothing for it, and its handler is not wrapped.
+// TestWithoutADeskThereIsNothing: if no HOLDPOINT_DESK_ variable is set, the program starts no desk
+// and no carrier (which sends decisions to agents), runs save nothing for a desk, and the handler
+// of requests is not wrapped.
 func TestWithoutADeskThereIsNothing(t *testing.T) {
 	c, err := load([]string{upstream}, dialects.All())
 	if err != nil {

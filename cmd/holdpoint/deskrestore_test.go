@@ -15,15 +15,16 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// A deskBackup is a store with functions that back it up and restore it. Holdpoint is stopped while
-// they run.
+// A deskBackup is a store, with one function that makes a backup of it and one that restores the
+// backup. No Holdpoint may be running during either call.
 type deskBackup struct {
 	address         string
 	backup, restore func()
 }
 
-// deskBackups returns the stores that can be backed up. The clock of a restored server is ahead by
-// the argument; a file has the clock of the machine.
+// deskBackups returns the stores that can be backed up, by the name of the engine. The clock of a
+// restored server is ahead of the machine's clock by the parameter ahead. A file has no clock of
+// its own.
 func deskBackups() map[string]func(t *testing.T, ahead time.Duration) deskBackup {
 	return map[string]func(t *testing.T, ahead time.Duration) deskBackup{
 		"bolt": func(t *testing.T, _ time.Duration) deskBackup {
@@ -65,11 +66,18 @@ func deskBackups() map[string]func(t *testing.T, ahead time.Duration) deskBackup
 	}
 }
 
-// TestDeskOverARestore: a backup has decisions that were sent to the agent after it was made. If
-// Holdpoint is started as docs/operations.md says, it sends none of them, and a decision that is
-// given up at the desk never reaches the agent. If the chat sends a request before that, its
-// decision is sent a second time; and without the setting, Holdpoint sends it a second time. The
-// page warns of both. From a backup that is an hour old, Holdpoint sends nothing by default either.
+// TestDeskOverARestore: decisions are made at the desk, a backup of the store is made, and then
+// Holdpoint sends the decisions to the agent. In the backup they are not sent yet. After the backup
+// is restored:
+//
+//   - With HOLDPOINT_DESK_CARRY_WITHIN=0, as docs/operations.md says, Holdpoint itself sends none
+//     of them again. A decision that an operator gives up at the desk never reaches the agent
+//     again.
+//   - If the chat sends a request before the decision is given up, Holdpoint sends the decision a
+//     second time.
+//   - Without that setting, Holdpoint sends the decision a second time. The page warns of this and
+//     of the case above.
+//   - If the backup is an hour old, Holdpoint sends nothing, even without the setting.
 func TestDeskOverARestore(t *testing.T) {
 	for name, begin := range deskBackups() {
 		for _, ahead := range []time.Duration{0, time.Hour + time.Minute} {

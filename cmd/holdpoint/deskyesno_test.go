@@ -12,9 +12,10 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// TestDeskOfFreeQuestions: a plain interrupt() of LangGraph asks with any value and accepts any
-// value. With HOLDPOINT_ANSWERS the desk shows its action and arguments and offers a yes and a no,
-// and the agent gets the configured value for each. Without it the desk asks for a text.
+// TestDeskOfFreeQuestions: a plain interrupt() of LangGraph can ask with any value, and accepts any
+// value as the answer. With HOLDPOINT_ANSWERS the desk shows the action and the arguments of the
+// question, offers a yes and a no, and sends the configured value for the chosen one to the agent.
+// Without HOLDPOINT_ANSWERS the desk asks the approver for a text.
 func TestDeskOfFreeQuestions(t *testing.T) {
 	t.Parallel()
 	const id = "95b93ade5d71718992515f7daf83c1ce"

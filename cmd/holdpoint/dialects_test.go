@@ -22,7 +22,7 @@ import (
 
 var _ translate.Signer = (*martian)(nil)
 
-// A martian is a dialect as a user may write it: a type in a folder of its own.
+// A martian is a dialect as a user of Holdpoint would write one, in a folder of its own.
 type martian struct {
 	*standard.Dialect
 	options martianOptions
@@ -32,7 +32,7 @@ type martianOptions struct {
 	Word  string       `env:"WORD" means:"nothing" doc:"word by which Martians ask"`
 	Moons int          `env:"MOONS" envDefault:"2" doc:"moons in sight"`
 	No    kit.JSON     `env:"NO" envDefault:"false" means:"no" doc:"JSON for a no"`
-	asked *atomic.Bool // whether auto has called it
+	asked *atomic.Bool // whether the dialect auto has called this dialect
 }
 
 func (o martianOptions) Needs() string {
@@ -63,8 +63,9 @@ func (m *martian) Sign(agui.Event, *translate.Request) bool {
 	return false
 }
 
-// TestOneLineIsADialect: to add a dialect takes a folder and a line in the list. The configuration,
-// check, -h, the tables of the documents and auto then include it.
+// TestOneLineIsADialect: a new dialect needs a folder and one line in the list of dialects, and
+// nothing else. The configuration, `holdpoint check`, -h, the tables of the documents and the
+// dialect auto must then include the new dialect.
 func TestOneLineIsADialect(t *testing.T) {
 	list := func() dialects.List { return dialects.With(dialects.All(), "martian", newMartian) }
 	t.Run("configuration", func(t *testing.T) {

@@ -24,8 +24,8 @@ func question(t *testing.T) []byte {
 	return s.Part(scenario.Answer(1, 1))
 }
 
-// TestDoctor: reports are written to standard output and errors to standard error, and the exit
-// code depends on the verdict.
+// TestDoctor: doctor must write its report to standard output and errors to standard error. Its
+// exit code depends on the verdict of the report.
 func TestDoctor(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {

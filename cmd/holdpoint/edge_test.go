@@ -21,7 +21,8 @@ import (
 	"holdpoint/internal/test/authority"
 )
 
-// endless returns a backend whose streams never end. over receives a value when a stream is closed.
+// endless returns a backend whose streams never end. After RUN_STARTED a stream repeats piece, if
+// piece is not "". The channel over receives one value for each stream that the client closes.
 func endless(t *testing.T, piece string) (s *httptest.Server, over chan struct{}) {
 	over = make(chan struct{}, 10)
 	s = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,9 +43,10 @@ func endless(t *testing.T, piece string) (s *httptest.Server, over chan struct{}
 
 const aRun = `{"threadId":"t","runId":"r","messages":[],"forwardedProps":{}}`
 
-// TestCertificatesAreReplaced: the certificates of both sides change while a stream is open,
-// through a folder in the form of a kubelet and through HUP. New connections use the new
-// certificates, the open stream continues, and a bad file changes nothing.
+// TestCertificatesAreReplaced: while a stream is open, the certificates that Holdpoint shows to
+// clients and to the backend change: first in a folder with the links that a kubelet makes, then at
+// the signal HUP. New connections must use the new certificates, the open stream must continue, and
+// a bad file must change nothing.
 func TestCertificatesAreReplaced(t *testing.T) {
 	t.Parallel() // Holdpoint checks the files every five seconds
 	clients, backends := authority.New(t), authority.New(t)
@@ -72,8 +74,8 @@ func TestCertificatesAreReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// run opens a stream over a new connection to the name, and returns the stream after its first
-	// event.
+	// run connects to Holdpoint as the server name, starts a run, and returns its stream after the
+	// first bytes "data: ".
 	run := func(name string, config *tls.Config) (io.ReadCloser, error) {
 		config = config.Clone()
 		config.RootCAs, config.ServerName = clients.Pool(), name
@@ -103,7 +105,7 @@ func TestCertificatesAreReplaced(t *testing.T) {
 	}
 
 	front.Issue(clients, "new.example")
-	p.wait(t, "read again") // without HUP
+	p.wait(t, "read again") // at the next check, without HUP
 	if _, err := run("new.example", with); err != nil {
 		t.Errorf("the new certificate: %v", err)
 	}
@@ -138,7 +140,7 @@ func TestCertificatesAreReplaced(t *testing.T) {
 	<-over // the first stream was open until now
 }
 
-// hangup sends HUP, and waits until all files were read again.
+// hangup sends HUP, and waits until Holdpoint has read all files again.
 func hangup(t *testing.T, p *process) {
 	t.Helper()
 	if err := p.Process.Signal(syscall.SIGHUP); err != nil {
@@ -170,7 +172,8 @@ func TestTLSConfiguration(t *testing.T) {
 	}
 }
 
-// TestHostileClients: clients that waste time or memory are cut off by the configured limits.
+// TestHostileClients: Holdpoint must cut off clients that waste time or memory at the configured
+// limits.
 func TestHostileClients(t *testing.T) {
 	backend, over := endless(t, `data: {"type":"CUSTOM","name":"x","value":"`+strings.Repeat("x", 64<<10)+`"}`+"\n\n")
 	backend.Start()
@@ -258,9 +261,9 @@ func TestHostileClients(t *testing.T) {
 	})
 }
 
-// TestRunsWithoutTheirClientsAreBounded: with HOLDPOINT_ON_DISCONNECT=finish, a run that continues
-// without its client counts as a connection of that client. The same holds for HTTP/2, where the
-// connection may stay open.
+// TestRunsWithoutTheirClientsAreBounded: with HOLDPOINT_ON_DISCONNECT=finish, a run continues after
+// its client has left. It must still count as one of the connections of that client's address. This
+// also holds for HTTP/2, where the connection itself may stay open.
 func TestRunsWithoutTheirClientsAreBounded(t *testing.T) {
 	for _, proto := range []int{1, 2} {
 		t.Run(fmt.Sprint("HTTP/", proto), func(t *testing.T) {
@@ -286,8 +289,8 @@ func TestRunsWithoutTheirClientsAreBounded(t *testing.T) {
 				req.Header.Set("Content-Type", "application/json")
 				return client.Do(req)
 			}
-			// taken tries until a run is accepted, because the server notices closed connections
-			// with a delay.
+			// taken sends the run again until Holdpoint accepts it, because Holdpoint notices
+			// closed connections with a delay.
 			taken := func(ctx context.Context, thread string) *http.Response {
 				t.Helper()
 				for range 500 {

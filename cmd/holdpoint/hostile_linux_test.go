@@ -28,11 +28,12 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// proxyAddr is the address of the proxy in front of the desk. The agent, and everything else in its
-// pod, has another address.
+// proxyAddr is the source address of the proxy in front of the desk. The agent and the other
+// programs of its pod connect from another address.
 const proxyAddr = "127.0.0.2"
 
-// from returns a client whose connections have the source address addr.
+// from returns a client for the server at the address at. The client's connections have the source
+// address addr, unless at is a unix socket.
 func from(addr, at string) *http.Client {
 	network := "tcp"
 	d := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(addr)}}
@@ -45,8 +46,8 @@ func from(addr, at string) *http.Client {
 	}
 }
 
-// A sender sends requests with its headers, which are pairs of names and values. Host can be one of
-// them.
+// A sender sends requests with its headers. The headers are names and values in turn, and the name
+// Host sets the host of the request.
 type sender struct {
 	*testing.T
 	client  *http.Client
@@ -58,7 +59,7 @@ func (s sender) with(headers ...string) sender {
 	return s
 }
 
-// send sends a request, and returns the status and the body.
+// send sends a request to path, and returns the status and the parsed body.
 func (s sender) send(method, path, body string) (int, gjson.Result) {
 	s.Helper()
 	status, text := s.text(method, path, body)
@@ -94,7 +95,7 @@ func (s sender) text(method, path, body string) (int, string) {
 	return res.StatusCode, string(text)
 }
 
-// An issuer signs tokens, and publishes its key.
+// An issuer is a server that signs tokens and publishes its public key.
 type issuer struct {
 	*testing.T
 	*httptest.Server
@@ -116,7 +117,8 @@ func newIssuer(t *testing.T) *issuer {
 	return i
 }
 
-// token returns a token with the claims, signed by a key.
+// token returns a token with the claims, signed with key by the algorithm alg. The token's header
+// names the key id.
 func (i *issuer) token(alg jose.SignatureAlgorithm, key any, id string, claims map[string]any) string {
 	i.Helper()
 	s, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, (&jose.SignerOptions{}).WithHeader("kid", id))
@@ -136,10 +138,10 @@ const policyOfFinance = "access:\n- {groups: [finance], agents: [billing], right
 type deskDoor struct {
 	environ []string
 	unix    bool
-	own     func(sender) sender // adds what an approver of finance sends through the proxy
+	own     func(sender) sender // adds an approver's headers, as the proxy sends them
 }
 
-// doors returns all ways in which the desk identifies its callers.
+// doors returns every way in which the desk can identify its callers, by its name.
 func doors(t *testing.T) map[string]deskDoor {
 	t.Helper()
 	const tokenOfAnn = "ann's token, which is long enough"
@@ -170,9 +172,10 @@ func doors(t *testing.T) map[string]deskDoor {
 	}
 }
 
-// TestAgentAnswersItself: the agent, in the same pod and network namespace, tries in every way to
-// answer its own question. Each try fails and reveals nothing. Then an approver decides, and the
-// audit has the door, the name and the digests.
+// TestAgentAnswersItself: the agent runs in the same pod and network namespace as Holdpoint, and
+// tries in every way to answer its own question at the desk. Each try must fail and reveal nothing.
+// Then an approver decides. The audit must record the way of identification, the approver's name
+// and the digests.
 func TestAgentAnswersItself(t *testing.T) {
 	t.Parallel()
 	for name, door := range doors(t) {
@@ -200,7 +203,7 @@ func TestAgentAnswersItself(t *testing.T) {
 			}
 			approver := door.own(sender{t, from(proxyAddr, at), nil})
 			var a gjson.Result
-			for { // the keys of the issuer are fetched after the start
+			for { // until the desk has fetched the issuer's keys
 				status, list := approver.send("GET", "/v1/approvals", "")
 				if a = list.Get("approvals.0"); a.Exists() {
 					break
@@ -278,9 +281,9 @@ func TestAgentAnswersItself(t *testing.T) {
 	}
 }
 
-// TestAnotherTenant: an approver of one tenant cannot list, read, decide or free the approvals of
-// another tenant, even with their ids. A reader cannot decide, nor can a page of another origin
-// with the cookie of an approver.
+// TestAnotherTenant: an approver of one tenant must not list, read, decide or free the approvals of
+// another tenant, even if he knows their ids. A caller with only the right to read cannot decide. A
+// page of another origin cannot decide either, even with an approver's cookie.
 func TestAnotherTenant(t *testing.T) {
 	t.Parallel()
 	backend := &asker{}
@@ -367,7 +370,8 @@ func TestAnotherTenant(t *testing.T) {
 	}
 }
 
-// decided checks that the audit has exactly one decision, with the digest.
+// decided checks that the audit file contains exactly one decision, and that the decision has the
+// digest.
 func decided(t *testing.T, audit, digest string) {
 	t.Helper()
 	text, err := os.ReadFile(audit)
@@ -389,8 +393,8 @@ func decided(t *testing.T, audit, digest string) {
 	}
 }
 
-// reachesNot checks that another user cannot connect to the socket of the desk, because of its
-// permissions.
+// reachesNot checks that the permissions of the desk's socket keep another user of the machine from
+// connecting to it.
 func reachesNot(t *testing.T, at string) {
 	t.Helper()
 	path := strings.TrimPrefix(at, "unix://")
@@ -412,8 +416,8 @@ func reachesNot(t *testing.T, at string) {
 	}
 }
 
-// TestDeskByHeader: only the proxy can name the caller and his groups. Requests that change
-// something must come from the desk's own page.
+// TestDeskByHeader: the desk must accept the caller's name and groups only in the headers of the
+// trusted proxy. A request that changes something must come from the desk's own page.
 func TestDeskByHeader(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -475,8 +479,8 @@ func TestDeskByHeader(t *testing.T) {
 	}
 }
 
-// TestDeskByTokenOfAnIssuer: a token of the issuer for the desk identifies the caller. Any other
-// token is refused.
+// TestDeskByTokenOfAnIssuer: the desk identifies a caller by a token that the configured issuer
+// made for the desk. It must refuse any other token.
 func TestDeskByTokenOfAnIssuer(t *testing.T) {
 	t.Parallel()
 	who, dir := newIssuer(t), t.TempDir()
@@ -545,7 +549,8 @@ func TestDeskByTokenOfAnIssuer(t *testing.T) {
 	}
 }
 
-// pty returns the two ends of a terminal: what is written to end can be read from screen.
+// pty returns the two ends of a pseudo-terminal with so many columns. The program under test writes
+// to end, and the test reads the output from screen.
 func pty(t *testing.T, columns uint16) (screen, end *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -572,9 +577,9 @@ func pty(t *testing.T, columns uint16) (screen, end *os.File) {
 
 var madeToken = regexp.MustCompile(`The desk is at (http://\S+/)\r?\nThe token to sign in with, until Holdpoint ends: (\S+)\r?\n`)
 
-// TestDeskMakesAToken: on loopback, with a person at a terminal, Holdpoint makes a token at start
-// and prints it there, with the address of the page. If the output may be kept in a log, it makes
-// none, and does not start.
+// TestDeskMakesAToken: on loopback, with a person at a terminal, Holdpoint makes a token at start,
+// and prints it at the terminal with the address of the desk's page. If its output may end up in a
+// log, Holdpoint makes no token and does not start.
 func TestDeskMakesAToken(t *testing.T) {
 	t.Parallel()
 	environ := []string{"HOLDPOINT_UPSTREAM=http://127.0.0.1:1", "HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN=off"}
@@ -610,7 +615,7 @@ func TestDeskMakesAToken(t *testing.T) {
 	}
 
 	const want = "admits nobody without a token, on loopback too"
-	_, narrow := pty(t, 0) // as the terminal of a container without a viewer
+	_, narrow := pty(t, 0) // like a container's terminal that nobody views
 	for name, run := range map[string]*exec.Cmd{
 		"into a log":              {Stderr: new(bytes.Buffer), Env: environ},
 		"at a container's screen": {Stderr: narrow, Env: environ},

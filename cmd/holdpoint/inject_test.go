@@ -18,8 +18,9 @@ import (
 	"holdpoint/internal/variables"
 )
 
-// TestCheckInject: holdpoint check inject prints the settings or their errors, and the commands
-// that need other settings fail.
+// TestCheckInject: `holdpoint check inject` must print the settings of the injector, or what is
+// wrong with them. `holdpoint inject` must refuse wrong settings and the variables of the proxy.
+// `holdpoint check` must refuse the variables of the injector.
 func TestCheckInject(t *testing.T) {
 	for _, tt := range []struct {
 		name, args string
@@ -50,8 +51,8 @@ func TestCheckInject(t *testing.T) {
 	}
 }
 
-// TestVariablesOfAnnotations: each variable that an annotation may set is a variable of Holdpoint,
-// and none of them names a file or is a secret.
+// TestVariablesOfAnnotations: each variable that a pod's annotation may set is a variable of
+// Holdpoint. None of these variables may be a secret or name a file.
 func TestVariablesOfAnnotations(t *testing.T) {
 	list := all()
 	find := func(name string) int {
@@ -72,8 +73,8 @@ func TestVariablesOfAnnotations(t *testing.T) {
 	}
 }
 
-// TestCheckSidecar: a pod is refused if its sidecar would refuse one of the values. The example
-// values of secrets are valid.
+// TestCheckSidecar: the injector must refuse a pod if its sidecar, which is Holdpoint, would refuse
+// one of the variables. The example values that stand for secrets must be valid.
 func TestCheckSidecar(t *testing.T) {
 	const upstream = "HOLDPOINT_UPSTREAM=http://127.0.0.1:8000/"
 	for _, tt := range []struct{ more, want string }{
@@ -92,9 +93,9 @@ func TestCheckSidecar(t *testing.T) {
 	}
 }
 
-// TestInjectServes: the webhook serves TLS with the certificate in its files, and with a new one
-// when they change. It refuses a pod whose sidecar would not start. After TERM it is not ready, but
-// still answers.
+// TestInjectServes: the webhook of the injector serves TLS with the certificate in its files, and
+// with the new certificate after the files change. It refuses a pod whose sidecar would not start.
+// After TERM it reports that it is not ready, but still answers reviews.
 func TestInjectServes(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no TERM")

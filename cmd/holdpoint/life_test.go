@@ -28,12 +28,13 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// A holder is a backend whose streams stay open after their first events until they are released.
-// The thread of a run decides how the run then ends: "ask…" with a question, any other without.
+// A holder is a backend whose streams send RUN_STARTED and then wait until the test closes release.
+// Then a run whose thread id begins with "ask" ends with a question, and any other run ends without
+// one.
 type holder struct {
 	begun   chan string // receives the thread of each stream that was opened
 	release chan struct{}
-	after   string // only threads with this prefix end at the release
+	after   string // only threads with this prefix end at release
 	header  atomic.Pointer[http.Header]
 }
 
@@ -69,8 +70,8 @@ func (b *holder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	fmt.Fprintf(w, "data: {\"type\":\"RUN_FINISHED\",\"threadId\":%q,\"runId\":\"r\"%s}\n\n", thread, outcome)
 }
 
-// opens opens as many streams as the backend accepts. For each, ends receives what its client got
-// and the error of its body.
+// opens starts as many runs as the backend can announce on begun. For each run, the channel ends
+// receives one string: the stream that the client got, followed by the error of reading it.
 func (b *holder) opens(client *http.Client) (ends chan string) {
 	ends = make(chan string, cap(b.begun))
 	for n := range cap(b.begun) {
@@ -83,15 +84,16 @@ func (b *holder) opens(client *http.Client) (ends chan string) {
 	return ends
 }
 
-// field returns the text of a member of a JSON object. It works only for the simple objects of
-// these tests.
+// field returns the string at the key name of a JSON object. It finds the first such key without
+// parsing, so it works only for the simple bodies in these tests.
 func field(body []byte, name string) string {
 	_, rest, _ := strings.Cut(string(body), `"`+name+`":"`)
 	text, _, _ := strings.Cut(rest, `"`)
 	return text
 }
 
-// clientOf returns a client for a process that listens on a unix socket or a TCP address.
+// clientOf returns a client whose requests all go to addr, a unix socket (unix://PATH) or a TCP
+// address.
 func clientOf(addr string) *http.Client {
 	network := "tcp"
 	if path, ok := strings.CutPrefix(addr, "unix://"); ok {
@@ -102,7 +104,8 @@ func clientOf(addr string) *http.Client {
 	}}}
 }
 
-// play sends a run, and returns its whole stream.
+// play sends a run of the thread with one message, and returns the whole stream. more is appended
+// to the body, such as `,"resume":[…]`.
 func play(c *http.Client, thread, more string) (string, error) {
 	body := fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[{"id":"m","role":"user","content":"go"}],"tools":[],"context":[],"state":{},"forwardedProps":{}%s}`, thread, more)
 	res, err := c.Post("http://holdpoint/", "application/json", strings.NewReader(body))
@@ -114,7 +117,8 @@ func play(c *http.Client, thread, more string) (string, error) {
 	return string(text), err
 }
 
-// socket returns the address of a unix socket with a short path.
+// socket returns the unix:// address of a socket in a new folder, whose path is short enough for a
+// socket.
 func socket(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hp")
@@ -125,14 +129,16 @@ func socket(t *testing.T) string {
 	return "unix://" + filepath.Join(dir, "s")
 }
 
-// probe runs `holdpoint healthcheck what` for a process with the admin address at.
+// probe runs `holdpoint healthcheck what` for the process whose admin listener is at the address
+// at, and returns its output and exit code.
 func probe(t *testing.T, at, what string) (said string, code int) {
 	t.Helper()
 	out, errs, code := holdpoint(t, []string{"HOLDPOINT_ADMIN_LISTEN=" + at, "HOLDPOINT_UPSTREAM=is not read"}, "healthcheck", what)
 	return out + errs, code
 }
 
-// until repeats probe until it returns the code and a text with says.
+// until repeats probe until the exit code is code and the output contains says. It fails the test
+// after 30 seconds.
 func until(t *testing.T, at, what string, code int, says string) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
@@ -148,7 +154,7 @@ func until(t *testing.T, at, what string, code int, says string) {
 	}
 }
 
-// metric checks that /metrics of a process with the admin socket at has the line.
+// metric checks that /metrics contains the line. at is the address of the process's admin socket.
 func metric(t *testing.T, at, line string) {
 	t.Helper()
 	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -169,8 +175,9 @@ func metric(t *testing.T, at, line string) {
 	}
 }
 
-// TestProbesAndDrain: both listeners are unix sockets. A drain makes the process not ready, closes
-// the listener and waits for the open stream; the process then waits for a signal.
+// TestProbesAndDrain: Holdpoint and its admin listener use unix sockets. The subcommand drain must
+// make the process not ready, close its listener, and wait until the open stream ends. Then the
+// process waits for a signal.
 func TestProbesAndDrain(t *testing.T) {
 	b, backend := newHolder(t, 2)
 	runs, probes := socket(t), socket(t)
@@ -206,7 +213,7 @@ func TestProbesAndDrain(t *testing.T) {
 		t.Errorf("a draining process is not alive: it would be killed: %s", said)
 	}
 	for _, err := os.Stat(strings.TrimPrefix(runs, "unix://")); err == nil; _, err = os.Stat(strings.TrimPrefix(runs, "unix://")) {
-		time.Sleep(10 * time.Millisecond) // closing the listener removes the socket
+		time.Sleep(10 * time.Millisecond) // the socket is gone when the listener is closed
 	}
 	select {
 	case got := <-drained:
@@ -238,7 +245,8 @@ func TestProbesAndDrain(t *testing.T) {
 	}
 }
 
-// TestProbesWithoutAnybody: the subcommands report why they cannot reach a process.
+// TestProbesWithoutAnybody: the subcommands healthcheck and drain must report why they cannot reach
+// a process.
 func TestProbesWithoutAnybody(t *testing.T) {
 	for _, tt := range []struct {
 		at, args string
@@ -260,8 +268,9 @@ func TestProbesWithoutAnybody(t *testing.T) {
 	}
 }
 
-// TestAdminAddressInUse: if HOLDPOINT_ADMIN_LISTEN is set to an address in use, the start fails. If
-// its default is in use, it does not, so that two Holdpoints on one machine need no setting.
+// TestAdminAddressInUse: if HOLDPOINT_ADMIN_LISTEN is set, and another program already uses the
+// address, the start must fail. If the default address is in use, Holdpoint must start without the
+// admin listener. So two Holdpoints on one machine need no setting.
 func TestAdminAddressInUse(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -274,7 +283,8 @@ func TestAdminAddressInUse(t *testing.T) {
 	}
 	var s admin.Settings
 	g := variables.Group{Prefix: prefix, Options: &s}
-	g.Read(map[string]string{"HOLDPOINT_ADMIN_LISTEN": taken.Addr().String()}) // the test sets no Given, so it counts as the default
+	// Given is not set, so this counts as the default
+	g.Read(map[string]string{"HOLDPOINT_ADMIN_LISTEN": taken.Addr().String()})
 	g.Check()
 	var log strings.Builder
 	probes, err := s.New(nil, nil, slog.New(slog.NewTextHandler(&log, nil)))
@@ -283,9 +293,9 @@ func TestAdminAddressInUse(t *testing.T) {
 	}
 }
 
-// TestAThousandStreams: TERM arrives while a thousand streams are open. Some end by themselves in
-// time, some with a question, and the others are ended by the drain. Each client gets a terminal
-// event, and the next process has each question.
+// TestAThousandStreams: TERM arrives while a thousand streams are open. A tenth of the streams end
+// with a question before the drain timeout, and the drain ends the rest. Each client must get a
+// terminal event. The next process must know each question.
 func TestAThousandStreams(t *testing.T) {
 	t.Parallel() // it waits for the drain timeout
 	const streams, asking = 1000, 100
@@ -316,7 +326,8 @@ func TestAThousandStreams(t *testing.T) {
 		<-b.begun
 	}
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.Process.Pid))
-	if err == nil && (len(open) < 2*streams || len(open) > 2*streams+50) { // open files can be counted on Linux only
+	// only Linux lists open files
+	if err == nil && (len(open) < 2*streams || len(open) > 2*streams+50) {
 		t.Errorf("%d open files for %d streams, want two for each", len(open), streams)
 	}
 	p.Process.Signal(syscall.SIGTERM)
@@ -355,8 +366,8 @@ func TestAThousandStreams(t *testing.T) {
 	}
 }
 
-// TestASecondSignalEndsStreamsInOrder: a second signal ends the streams at once, and each still
-// gets a terminal event.
+// TestASecondSignalEndsStreamsInOrder: a second signal must end all streams at once, and each
+// stream must still get its terminal event.
 func TestASecondSignalEndsStreamsInOrder(t *testing.T) {
 	b, backend := newHolder(t, 50)
 	p, addr := start(t, "HOLDPOINT_UPSTREAM="+backend.URL, "HOLDPOINT_DRAIN_DELAY=1h", "HOLDPOINT_DRAIN_TIMEOUT=1h")
@@ -376,8 +387,9 @@ func TestASecondSignalEndsStreamsInOrder(t *testing.T) {
 	}
 }
 
-// TestADrainThatIsCutShort: after TERM during a drain of the preStop hook, each stream still gets a
-// terminal event, and the process exits with 0.
+// TestADrainThatIsCutShort: the preStop hook of Kubernetes runs `holdpoint drain`, and TERM arrives
+// before the drain is over. Each stream must still get a terminal event, and the process must exit
+// with 0.
 func TestADrainThatIsCutShort(t *testing.T) {
 	b, backend := newHolder(t, 50)
 	probes := socket(t)
@@ -404,8 +416,8 @@ func TestADrainThatIsCutShort(t *testing.T) {
 	}
 }
 
-// TestAFileThatIsInUse: a second process waits for the store's file until the first has ended, and
-// then continues with its questions. A signal ends the wait.
+// TestAFileThatIsInUse: a second process must wait until the first one has ended and released the
+// store's file. Then it continues with the questions in the file. A signal must end the wait.
 func TestAFileThatIsInUse(t *testing.T) {
 	b, backend := newHolder(t, 2)
 	close(b.release)
@@ -445,8 +457,8 @@ func TestAFileThatIsInUse(t *testing.T) {
 	}
 }
 
-// TestHangup: HUP under load reads the files again, keeps the previous content of a file that has
-// become invalid, and disturbs no stream.
+// TestHangup: HUP arrives while streams are open. Holdpoint must read its files again, keep the
+// previous content of a file that has become invalid, and disturb no stream.
 func TestHangup(t *testing.T) {
 	const streams = 100
 	b, backend := newHolder(t, streams+10)
@@ -529,7 +541,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// A quietListener accepts no connections.
+// A quietListener is a net.Listener to which nobody connects.
 type quietListener struct {
 	closed chan struct{}
 	once   sync.Once
@@ -539,20 +551,21 @@ func (l *quietListener) Accept() (net.Conn, error) { <-l.closed; return nil, net
 func (l *quietListener) Close() error              { l.once.Do(func() { close(l.closed) }); return nil }
 func (l *quietListener) Addr() net.Addr            { return &net.TCPAddr{} }
 
-// TestTheTimesOfTheEnd checks, with fake time, when the process stops being ready, when the
-// listener closes, when streams are ended, and when the process exits.
+// TestTheTimesOfTheEnd: the test uses fake time. It checks when the process stops being ready, when
+// it closes its listener, when it ends the streams, and when it exits.
 func TestTheTimesOfTheEnd(t *testing.T) {
 	const never = 1000 * time.Hour
 	for _, tt := range []struct {
 		what           string
 		delay, timeout time.Duration
-		streams        time.Duration // time until the streams end by themselves
-		deaf           bool          // whether the streams do not end when they are told to
-		drained        time.Duration // time of a drain before the signal, 0 for none
-		second         time.Duration // time of the second signal, 0 for none
+		streams        time.Duration // after which the streams end by themselves
+		deaf           bool          // whether streams ignore that they are ended
+		drained        time.Duration // since when it drains before the signal, or 0
+		second         time.Duration // when the second signal comes, or 0
 		interrupt      bool          // whether the signal is INT
 
-		closes, told, ends time.Duration // times after the signal; told is never if the streams end by themselves
+		// times after the signal; told is when streams are ended, or never
+		closes, told, ends time.Duration
 		code               int
 	}{
 		{what: "nothing is open", delay: 5 * time.Second, timeout: 20 * time.Second, closes: 5 * time.Second, told: never, ends: 5 * time.Second},
@@ -627,16 +640,18 @@ func TestTheTimesOfTheEnd(t *testing.T) {
 					t.Errorf("exit %d, closed %v, told %v, ended %v; want %d, %v, %v, %v",
 						got, closes, time.Duration(told.Load()), ends, tt.code, tt.closes, tt.told, tt.ends)
 				}
-				time.Sleep(time.Minute) // so that goroutines that were not waited for end too
+				time.Sleep(time.Minute) // so that goroutines end that nothing waited for
 			})
 		})
 	}
 }
 
-// storeTimeoutOfProxy is the longest time that proxy.Handler.Drain waits for the ends of streams.
+// storeTimeoutOfProxy is the longest time for which proxy.Handler.Drain waits until all streams
+// have ended.
 const storeTimeoutOfProxy = 5 * time.Second
 
-// TestRequestsWhileItEnds: during a drain, requests are answered with Connection: close.
+// TestRequestsWhileItEnds: a process that drains must answer requests with the header Connection:
+// close.
 func TestRequestsWhileItEnds(t *testing.T) {
 	s := newServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }), nil, slog.New(slog.DiscardHandler))
 	for _, ending := range []bool{false, true} {
@@ -649,7 +664,8 @@ func TestRequestsWhileItEnds(t *testing.T) {
 	}
 }
 
-// TestDrainedAtTheDesk: a desk without agents also reports that it has drained after a signal.
+// TestDrainedAtTheDesk: a process that has only a desk and no agents must also drain at a signal,
+// and report that it has drained.
 func TestDrainedAtTheDesk(t *testing.T) {
 	c, err := load([]string{upstream, "HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_DESK_TOKEN=" + deskToken}, dialects.All())
 	if err != nil {

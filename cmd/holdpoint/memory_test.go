@@ -14,7 +14,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// cgroups returns a file system with the files of cgroups.
+// cgroups returns a file system with these files, each with a line feed appended. The keys of files
+// are paths.
 func cgroups(files map[string]string) fstest.MapFS {
 	root := fstest.MapFS{}
 	for name, text := range files {
@@ -23,7 +24,8 @@ func cgroups(files map[string]string) fstest.MapFS {
 	return root
 }
 
-// container returns the cgroups of a container with a memory limit, in version 2.
+// container returns the files in which a container sees a memory limit of so many bytes, as cgroup
+// version 2 has them.
 func container(bytes int64) fstest.MapFS {
 	return cgroups(map[string]string{"proc/self/cgroup": "0::/", "sys/fs/cgroup/memory.max": fmt.Sprint(bytes)})
 }
@@ -54,7 +56,8 @@ func TestContainerLimit(t *testing.T) {
 	}
 }
 
-// settingsShown returns the values that check -all prints, by variable without prefix.
+// settingsShown returns the values that `holdpoint check -all` prints, and the settings. The keys
+// are the names of the variables without HOLDPOINT_.
 func settingsShown(t *testing.T, root fstest.MapFS, set ...string) (map[string]string, *settings) {
 	t.Helper()
 	s, err := loadFor(append([]string{upstream}, set...), dialects.All(), false, root)
@@ -68,8 +71,9 @@ func settingsShown(t *testing.T, root fstest.MapFS, set ...string) (map[string]s
 	return shown, s
 }
 
-// TestBoundsFollowFromMemory: the limit is read from the variable, from GOMEMLIMIT or from the
-// container, bounds are derived from it, and bounds that are set do not change.
+// TestBoundsFollowFromMemory: the limit of memory comes from HOLDPOINT_MEMORY, from GOMEMLIMIT or
+// from the container. Each bound that is not set must follow from the limit. A bound that is set
+// must keep its value.
 func TestBoundsFollowFromMemory(t *testing.T) {
 	const follows = " (of the limit of memory)"
 	type values = map[string]string
@@ -116,8 +120,9 @@ func TestBoundsFollowFromMemory(t *testing.T) {
 	}
 }
 
-// TestBoundsFitMemory: within the derived bounds, the process, its streams, bodies, one frame, the
-// store with the webhook's notices, and 32 transcripts fit the limit together.
+// TestBoundsFitMemory: all derived bounds together must fit into the limit of memory. The sum
+// includes the process, its streams and bodies, one frame, the store with the notices of the
+// webhook, and 32 transcripts.
 func TestBoundsFitMemory(t *testing.T) {
 	for _, mib := range []int64{32, 64, 100, 128, 256, 500, 920, 1 << 10, 4 << 10, 64 << 10} {
 		_, s := settingsShown(t, nil, fmt.Sprintf("HOLDPOINT_MEMORY=%dMiB", mib))
@@ -146,8 +151,8 @@ func TestBadMemory(t *testing.T) {
 	}
 }
 
-// TestCheckShowsMemory: check prints where the limit is from, and check -all prints which bounds
-// are derived from it.
+// TestCheckShowsMemory: check must print where the limit of memory comes from. check -all must also
+// print which bounds are derived from the limit.
 func TestCheckShowsMemory(t *testing.T) {
 	environ := []string{upstream, "GOMEMLIMIT=128MiB"}
 	stdout, stderr, code := holdpoint(t, environ, "check")
@@ -163,8 +168,8 @@ func TestCheckShowsMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryTable compares the table of bounds in docs/operations.md with the rule. With -update it
-// writes the table between the two lines `<!-- bounds of memory -->`.
+// TestMemoryTable compares the table of bounds in docs/operations.md with the bounds that the code
+// derives. With -update it writes the table between the two lines `<!-- bounds of memory -->`.
 func TestMemoryTable(t *testing.T) {
 	const file, marker = "../../docs/operations.md", "<!-- bounds of memory -->\n"
 	text, err := os.ReadFile(file)
@@ -199,7 +204,8 @@ func TestMemoryTable(t *testing.T) {
 	}
 }
 
-// TestGoIsToldTheLimit: start sets the limit of Go's runtime, unless GOMEMLIMIT is set.
+// TestGoIsToldTheLimit: at start, Holdpoint sets the memory limit of Go's runtime to
+// HOLDPOINT_MEMORY, unless GOMEMLIMIT is set.
 func TestGoIsToldTheLimit(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(before)

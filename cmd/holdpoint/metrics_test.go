@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// TestMetricsOfTheBinary: /metrics of the admin listener counts the events of a question.
+// TestMetricsOfTheBinary: /metrics of the admin listener must count a question, its answer and a
+// refused answer.
 func TestMetricsOfTheBinary(t *testing.T) {
 	upstream := httptest.NewServer(&asker{})
 	defer upstream.Close()
@@ -23,7 +24,8 @@ func TestMetricsOfTheBinary(t *testing.T) {
 	ask(t, addr, "r2", fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":true}]`, id[1]))
 	ask(t, addr, "r3", `,"resume":[{"interruptId":"nobody","status":"resolved"}]`)
 	var text string
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) { // a run is counted when it has ended, after its stream
+	// a run is counted shortly after its stream
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		res, err := http.Get("http://" + at + "/metrics")
 		if err != nil {
 			t.Fatal(err)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestOriginsThatAreNone: an origin is refused if no browser would send it, or if it would match
-// more than its author expects.
+// TestOriginsThatAreNone: HOLDPOINT_CORS_ORIGINS must refuse a value that no browser sends as an
+// origin, and a pattern that would match more than its author expects.
 func TestOriginsThatAreNone(t *testing.T) {
 	for _, tt := range []struct{ set, want string }{
 		{";", `not an origin, want one such as https://app.example.com`},

@@ -29,7 +29,8 @@ type pageBlock struct {
 	page string // path of the document, such as docs/desk.md
 }
 
-// blocksOf returns the blocks of README.md and docs for which keep returns true.
+// blocksOf returns the code blocks of README.md and of the pages in docs for which keep returns
+// true.
 func blocksOf(t *testing.T, keep func(pages.Block) bool) []pageBlock {
 	t.Helper()
 	list := []string{"README.md"}
@@ -59,8 +60,8 @@ func blocksOf(t *testing.T, keep func(pages.Block) bool) []pageBlock {
 
 const pagePolicy = "access:\n  - names: [ann]\n    agents: [\"*\"]\n    rights: [decide]\n"
 
-// TestSettingsOfPages: holdpoint check accepts each block of variables in a document. The test adds
-// a backend where the block has none, and makes the files that the block names.
+// TestSettingsOfPages: holdpoint check must accept each block of variables in a document. If a
+// block has no backend, the test adds one. The test also makes the files that the blocks name.
 func TestSettingsOfPages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -92,16 +93,18 @@ func TestSettingsOfPages(t *testing.T) {
 	}
 }
 
-// A typist runs the commands of pages in its own folder, where holdpoint is the binary under test.
+// A typist runs commands of documents in its own folder. There, the command holdpoint is the binary
+// under test.
 type typist struct {
 	*testing.T
 	dir     string
 	environ []string
-	replace []string // pairs of old and new texts, to change commands before they run
+	replace []string // old and new texts in turn, replaced in commands
 	typed   map[string]bool
 }
 
-// types runs the block of a page that begins with the text begins, and returns its output.
+// types finds the block of the page that begins with the parameter begins, runs the block in bash,
+// and returns its output.
 func (y *typist) types(page, begins string) string {
 	y.Helper()
 	for _, b := range blocksOf(y.T, runByTypist) {
@@ -126,8 +129,8 @@ func (y *typist) types(page, begins string) string {
 
 func runByTypist(b pages.Block) bool { return b.Runs == "cmd/holdpoint: TestCommandsOfPages" }
 
-// goRun is a script in place of go: it starts the binary that is already built, and returns when it
-// listens.
+// goRun is a script that takes the place of the command go. For `go run ./cmd/holdpoint` it starts
+// the binary that is already built, waits until the binary listens, and stops it.
 const goRun = `#!/bin/bash
 set -eu
 test "$1 $2" = "run ./cmd/holdpoint"
@@ -140,13 +143,14 @@ kill $pid
 wait $pid
 `
 
-// TestCommandsOfPages runs the commands of the pages as they are written, except for addresses and
-// values that differ each time.
+// TestCommandsOfPages runs the commands of the documents. It changes only addresses and values that
+// differ each time.
 func TestCommandsOfPages(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "curl", "openssl"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("no %s on this machine; make test has it", tool) // make unit must need Go only
+			// make unit must work with Go alone
+			t.Skipf("no %s on this machine; make test has it", tool)
 		}
 	}
 	upstream := httptest.NewServer(http.HandlerFunc(refunder))
@@ -234,7 +238,8 @@ func TestCommandsOfPages(t *testing.T) {
 			t.Errorf("audit verify says %s", said)
 		}
 	}
-	// These two commands check one file, which here is the last of three.
+	// On the page, the next two commands check one audit file. Here they check the last two of
+	// three files, after the last hash of the first file.
 	y.replace = append(y.replace, "audit.jsonl\n", "-after "+after[1]+" audit.jsonl.1 audit.jsonl\n")
 	for _, begins := range []string{"holdpoint audit verify -head 1042", "holdpoint audit verify -head \"$(printf"} {
 		if said := y.types("docs/audit.md", begins); !strings.Contains(said, "whole") {

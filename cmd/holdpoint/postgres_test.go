@@ -19,7 +19,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// An asker is an AG-UI backend that asks in a run without answers, and counts the answers.
+// An asker is an AG-UI backend. A run without an answer asks a question, and a run with an answer
+// ends. The asker counts all runs and the answers.
 type asker struct {
 	asked, answers atomic.Int64
 	more           string      // additional members of its question
@@ -43,7 +44,8 @@ func (a *asker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, "data: "+end+"\n\n")
 }
 
-// ask sends a run, and returns its stream.
+// ask sends a run of the thread t, and returns its stream. rest is appended to the body, such as
+// `,"resume":[…]`.
 func ask(t *testing.T, addr, run, rest string) string {
 	t.Helper()
 	body := fmt.Sprintf(`{"threadId":"t","runId":%q,"messages":[{"id":"m1","role":"user","content":"hi"}],"tools":[],"context":[],"state":{},"forwardedProps":{}%s}`, run, rest)
@@ -69,10 +71,11 @@ func TestAPauseInPostgresSurvives(t *testing.T) {
 	}, servers.PostgresPassword, fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable&schema=agents", servers.PostgresUser, server.Addr(), servers.PostgresDatabase))
 }
 
-// survives checks that a question in the store at address store survives two kills. One process
-// asks and is killed, the next one accepts the answer, and a third one replays its result: the
-// backend gets the answer once. The server of the store is stopped when the first process starts.
-// Later, change changes its password and ends the connections.
+// survives checks that a question in the store outlives two kills of Holdpoint. The first process
+// asks the question and is killed, the second one accepts the answer and is killed, and the third
+// one replays the recorded end. The backend must get the answer once. The store's server is stopped
+// when the first process starts. Later, change changes the server's password and ends its
+// connections.
 func survives(t *testing.T, server interface {
 	Addr() string
 	Stop()
@@ -103,7 +106,7 @@ func survives(t *testing.T, server interface {
 	server.Restart()
 	p.wait(t, "the store is there")
 	until(t, probes, "ready", 0, "store: ok")
-	if secret == redisSecret { // for one engine only, because it takes seconds until a lost server is noticed
+	if secret == redisSecret { // for one engine: noticing the loss takes seconds
 		metric(t, probes, "holdpoint_store_up 1")
 		server.Stop()
 		until(t, probes, "ready", 0, "store: lost since")

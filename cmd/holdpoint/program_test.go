@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A noting part records its Stop. It has no Start.
+// A noting is a part of the program that appends the call of its Stop to the list to. It has no
+// Start.
 type noting struct {
 	name string
 	to   *[]string
@@ -17,8 +18,8 @@ type starting struct{ noting }
 
 func (s starting) Start() { *s.to = append(*s.to, "start "+s.name) }
 
-// TestPartsAreStoppedInReverse: each part with a Start is started once, and the parts are stopped
-// in reverse order.
+// TestPartsAreStoppedInReverse: each part of the program that has a Start is started once. All
+// parts are stopped in the reverse order.
 func TestPartsAreStoppedInReverse(t *testing.T) {
 	var did []string
 	p := &program{}

@@ -20,14 +20,14 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A talker is a backend that asks in the threads "ask…", acts on the answers, and streams many
-// words in other threads.
+// A talker is a backend. In a thread whose id begins with "ask" it asks a question, and acts on
+// each answer. In any other thread it streams many words.
 type talker struct {
 	mu  sync.Mutex
-	did map[string]int // number of answers received, by thread
+	did map[string]int // how many answers each thread got
 }
 
-// said is the number of words in a run of a talker.
+// said is the number of words that a talker streams in one run.
 const said = 300
 
 func newTalker(t *testing.T) (*talker, *httptest.Server) {
@@ -63,7 +63,8 @@ func (b *talker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "data: {\"type\":\"RUN_FINISHED\",\"threadId\":%q,\"runId\":\"r\"%s}\n\n", thread, outcome)
 }
 
-// approves returns the resume member that approves the question in a stream, or "" if it has none.
+// approves returns the resume member of a request that approves the question in the stream, or ""
+// if the stream has no question.
 func approves(stream string) string {
 	id := askedID.FindStringSubmatch(stream)
 	if id == nil {
@@ -72,7 +73,7 @@ func approves(stream string) string {
 	return fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":true}}]`, id[1])
 }
 
-// audited returns the kinds of the events in audit files, by thread.
+// audited returns the events in the audit files: for each thread, the kinds of its events in order.
 func audited(t *testing.T, files ...string) map[string][]string {
 	t.Helper()
 	events := map[string][]string{}
@@ -89,9 +90,9 @@ func audited(t *testing.T, files ...string) map[string][]string {
 	return events
 }
 
-// TestHangupUnderLoad: while runs begin and end, HUP arrives many times, the headers file is valid
-// and invalid in turn, and the audit file is moved away each time. Every stream is complete, and
-// every event is one line of one chain.
+// TestHangupUnderLoad: HUP arrives many times while runs begin and end. Before each HUP, the
+// headers file becomes valid or invalid in turn, and the audit file is moved away. Every stream
+// must be complete. Every event must be one line of the audit, and all lines must be one chain.
 func TestHangupUnderLoad(t *testing.T) {
 	t.Parallel()
 	const clients, hangups, each = 8, 20, 4
@@ -147,7 +148,7 @@ func TestHangupUnderLoad(t *testing.T) {
 	}
 	over.Store(true)
 	logged := make(chan int, 1)
-	go func() { logged <- p.exit() }() // it reads the log, so that the process can continue to write it
+	go func() { logged <- p.exit() }() // reads the log, so that the process never blocks
 	all.Wait()
 	p.Process.Signal(syscall.SIGTERM)
 	if code := <-logged; code != 0 {
@@ -168,7 +169,7 @@ func TestHangupUnderLoad(t *testing.T) {
 		}
 		total += count
 	}
-	if delete(events, ""); len(events) > 0 { // the event chain.begun has no thread
+	if delete(events, ""); len(events) > 0 { // chain.begun has no thread
 		t.Errorf("lines of nobody: %v", events)
 	}
 	if total < hangups*each {
@@ -176,12 +177,13 @@ func TestHangupUnderLoad(t *testing.T) {
 	}
 }
 
-// TestKillsLoseNothing: people ask and answer while Holdpoint is killed several times, and while
-// the webhook's receiver is away and later fails at times. Each question that reached a client has
-// its line in the audit and its event at the receiver, and so has each answer whose end reached the
-// client. No answer reached the backend twice, or without its line. The chain is valid.
+// TestKillsLoseNothing: people ask and answer while Holdpoint is killed several times. The receiver
+// of the webhook is away at first, and later fails at times. Each question that reached a client
+// must have its line in the audit and its event at the receiver. The same holds for each answer, if
+// the end of its run reached the client. No answer may reach the backend twice, or without its line
+// in the audit. The chain of the audit must be valid.
 func TestKillsLoseNothing(t *testing.T) {
-	t.Parallel() // notices of a thread are not sent for some seconds after their sender was killed
+	t.Parallel() // notices of a killed sender wait some seconds
 	const clients = 6
 	kills, each := 4, 20
 	if testing.Short() {
@@ -254,7 +256,7 @@ func TestKillsLoseNothing(t *testing.T) {
 		r.mu.Unlock()
 		for kind, threads := range map[string]map[string]bool{"interrupt.raised": told, "interrupt.resolved": ended} {
 			for thread := range threads {
-				if n := got[kind+" "+thread]; n != 1 { // counted by different ids
+				if n := got[kind+" "+thread]; n != 1 { // events with different ids
 					list = append(list, fmt.Sprint(kind, " ", thread, ": ", n))
 				}
 			}

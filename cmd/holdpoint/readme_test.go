@@ -10,11 +10,12 @@ import (
 	"testing"
 )
 
-// TestReadmeCommands runs the commands under "Start it" in the README as they are written: the
-// start of the demo, the question and its answer. It changes only the port.
+// TestReadmeCommands runs the commands under "How to answer" in README.md: it starts the demo,
+// sends a message and answers the question. Only the port is changed.
 func TestReadmeCommands(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("no curl on this machine; make test asks for it") // make unit must need Go only
+		// make unit must work with Go alone
+		t.Skip("no curl on this machine; make test asks for it")
 	}
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {

@@ -20,7 +20,8 @@ func TestAPauseInRedisSurvives(t *testing.T) {
 	}, redisSecret, "redis://holdpoint@"+server.Addr())
 }
 
-// TestRefusedRedisEndsTheStart: the start fails if the Redis server would drop questions.
+// TestRefusedRedisEndsTheStart: if the Redis server is configured to evict keys, it could drop open
+// questions. Then Holdpoint must not start.
 func TestRefusedRedisEndsTheStart(t *testing.T) {
 	server := servers.StartRedis(t, servers.RedisOptions{User: "holdpoint", Password: "secret", Conf: []string{"maxmemory-policy allkeys-random"}})
 	_, stderr, code := holdpoint(t, []string{upstream, "HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_STORE=" + server.URL()}, "run")

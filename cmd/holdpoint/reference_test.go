@@ -15,10 +15,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the tables in docs/configuration.md and docs/routes.md")
 
-// all returns all variables of the reference.
+// all returns every variable that docs/configuration.md lists.
 func all() []variables.Variable { return newSettings(dialects.All()).referenceVariables() }
 
-// markdownTable returns the section of docs/configuration.md between its markers, without them.
+// markdownTable returns the table of docs/configuration.md that lists these variables.
 func markdownTable(list []variables.Variable) string {
 	var b strings.Builder
 	b.WriteString("| Variable | Default | What it does |\n|---|---|---|\n")
@@ -32,8 +32,8 @@ func markdownTable(list []variables.Variable) string {
 	return b.String()
 }
 
-// TestConfigurationTable compares the table in docs/configuration.md with the tags. The table is
-// between two lines `<!-- variables -->`. With -update the test writes it.
+// TestConfigurationTable compares the table in docs/configuration.md with the tags of the settings'
+// fields. With -update it writes the table between the two lines `<!-- variables -->`.
 func TestConfigurationTable(t *testing.T) {
 	const file, marker = "../../docs/configuration.md", "<!-- variables -->"
 	text, err := os.ReadFile(file)
@@ -118,11 +118,11 @@ func TestReferenceIsComplete(t *testing.T) {
 // shortMost is the largest number of variables that `holdpoint -h` may show.
 const shortMost = 15
 
-// usedVariable matches a line of `holdpoint -h` about a variable.
+// usedVariable matches a line of `holdpoint -h` that describes a variable.
 var usedVariable = regexp.MustCompile(`(?m)^  (HOLDPOINT_[A-Z0-9_]+)\b(.*)$`)
 
-// TestUsageIsShort: `holdpoint -h` shows the variables that a beginner needs, one line each, and
-// the topics.
+// TestUsageIsShort: `holdpoint -h` must show only the variables that a beginner needs, each in one
+// line, and the list of topics.
 func TestUsageIsShort(t *testing.T) {
 	t.Logf("%d variables in all", len(all()))
 	for _, args := range [][]string{{"-h"}, {"help"}, {"run", "-h"}} {
@@ -147,7 +147,8 @@ func TestUsageIsShort(t *testing.T) {
 	}
 }
 
-// TestTopicsOfUsage: each variable is in exactly one topic.
+// TestTopicsOfUsage: `holdpoint -h TOPIC` shows the variables of a topic. Each variable must be in
+// exactly one topic.
 func TestTopicsOfUsage(t *testing.T) {
 	told := map[string]string{}
 	for _, word := range topicWords(newSettings(dialects.All())) {
@@ -178,8 +179,8 @@ func TestTopicsOfUsage(t *testing.T) {
 	}
 }
 
-// TestCheckShowsWhatIsSet: check prints the variables that are set, and warnings; check -all prints
-// all variables.
+// TestCheckShowsWhatIsSet: check must print the warnings and only the variables that are set. check
+// -all must print all variables.
 func TestCheckShowsWhatIsSet(t *testing.T) {
 	environ := []string{upstream, "HOLDPOINT_HEARTBEAT=20s", "HOLDPOINT_PRINCIPAL_HEADER=", "HOLDPOINT_KEEP_ALIVE=2m"}
 	stdout, _, code := holdpoint(t, environ, "check")
@@ -198,7 +199,8 @@ func TestCheckShowsWhatIsSet(t *testing.T) {
 		}
 	}
 	everything, _, code := holdpoint(t, environ, "check", "-all")
-	for _, v := range newSettings(dialects.All()).variables() { // the variables of the injector are in check inject
+	// not the injector's, which check inject prints
+	for _, v := range newSettings(dialects.All()).variables() {
 		if shown := strings.Contains(everything, v.Name+" "); code != exitOK || shown != (v.Name != routeVariable.Name) {
 			t.Errorf("exit %d, %s is shown: %v", code, v.Name, shown)
 		}

@@ -28,15 +28,16 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// keep makes TestKeepStores write the stores of a release: go test ./cmd/holdpoint -run
-// TestKeepStores -keep v0.1.0. testdata/stores/README.md says when to do that.
+// keep is the flag -keep. With it, TestKeepStores writes the stores of a release: go test
+// ./cmd/holdpoint -run TestKeepStores -keep v0.1.0. testdata/stores/README.md says when to do that.
 var keep = flag.String("keep", "", "write the stores of this release into testdata/stores")
 
-// sceneKey is the key of the store with sealed records.
+// sceneKey is the key that seals the records of the store "sealed".
 const sceneKey = "a:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
-// A sceneAgent asks each thread once, and the thread "again" twice. It counts its requests. It
-// refuses answers of the threads in away, and never answers those of the threads in hang.
+// A sceneAgent asks one question in each thread, and a second one in the thread "again". It counts
+// the answers of each thread. It refuses the answers of a thread in away, and never replies to
+// those of a thread in hang.
 type sceneAgent struct {
 	mu      sync.Mutex
 	answers map[string]int
@@ -87,8 +88,9 @@ func (a *sceneAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "data: {\"type\":\"RUN_FINISHED\",\"threadId\":%q,\"runId\":\"r\",\"outcome\":{\"type\":\"interrupt\",\"interrupts\":[{\"id\":\"i%d\",\"reason\":\"input_required\",\"message\":\"Go on with %s?\"}]}}\n\n", thread, n, thread)
 }
 
-// sceneEnviron returns the environment of the processes that write and read the stores. Records are
-// kept for 30 years, and decisions of the desk are sent for as long.
+// sceneEnviron returns the variables of the processes that write and read the stores of a release.
+// Records are kept for 30 years, and decisions of the desk may be sent for as long, so that the
+// stores stay usable.
 func sceneEnviron(store, upstream, audit string, more ...string) []string {
 	environ := []string{
 		"HOLDPOINT_UPSTREAM=" + upstream, "HOLDPOINT_NAME=scene", "HOLDPOINT_DIALECT=agui", "HOLDPOINT_STORE=" + store, "HOLDPOINT_DRAIN_DELAY=0s",
@@ -98,15 +100,15 @@ func sceneEnviron(store, upstream, audit string, more ...string) []string {
 	return append(environ, more...)
 }
 
-// A keptStore is a kind of store in a release: the name of its file in testdata, and functions that
-// read and write it.
+// A keptStore describes one kind of store for the releases: the name of its file in testdata, and
+// functions that read and write the file's content.
 type keptStore struct {
 	file string
 	more []string // additional variables
-	// load starts a store with the content kept, or an empty one if that is nil, and returns its
-	// address.
+	// load starts a store with the content kept, or an empty store if kept is nil. It returns the
+	// address of the store.
 	load func(t *testing.T, kept []byte) (address string)
-	// save returns the content of the store that was loaded last, for testdata.
+	// save returns the content of the store that load started last, in the form for testdata.
 	save func(t *testing.T) []byte
 }
 
@@ -181,8 +183,8 @@ func keptStores() map[string]*keptStore {
 	}
 }
 
-// redisCommands returns commands that restore all keys of a server: one command a line, a list of
-// its arguments in base64.
+// redisCommands returns the commands that restore all keys of the server. Each line is one command:
+// a JSON array of its arguments in base64.
 func redisCommands(t *testing.T, server *servers.Redis) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -227,7 +229,8 @@ func redisCommands(t *testing.T, server *servers.Redis) []byte {
 	return out.Bytes()
 }
 
-// beginScene starts a Holdpoint on a store, with its desk.
+// beginScene starts a Holdpoint with a desk. It returns the process, the address for runs, and a
+// caller of the desk.
 func beginScene(t *testing.T, environ []string) (p *process, addr string, c caller) {
 	t.Helper()
 	p = startAs(t, environ...)
@@ -235,7 +238,8 @@ func beginScene(t *testing.T, environ []string) (p *process, addr string, c call
 	return p, p.wait(t, "listening")["addr"].(string), c
 }
 
-// TestKeepStores writes the stores of a release if -keep is set. Each has a thread in each state.
+// TestKeepStores writes the stores of a release if -keep is set. Each store contains a thread in
+// each state that a pause can have.
 func TestKeepStores(t *testing.T) {
 	if *keep == "" {
 		t.Skip("it writes the stores of a release: -keep v0.1.0")
@@ -270,7 +274,9 @@ func TestKeepStores(t *testing.T) {
 				fmt.Sprintf(`{"decision":"answer","payload":true,"digest":%q}`, q.Get("digest").Str)); status != http.StatusOK {
 				t.Fatalf("decided: %d %s", status, got)
 			}
-			if name == "sealed" { // only with keys Holdpoint sends decisions by itself: wait until the agent's refusal has released the claim
+			// Holdpoint sends decisions by itself only with keys. Wait until the agent's refusal
+			// has released the claim.
+			if name == "sealed" {
 				<-agent.refused
 				for c.ok("GET", "/v1/approvals/"+approval.Get("id").Str).Get("state").Str != "decided" {
 					time.Sleep(20 * time.Millisecond)
@@ -319,10 +325,10 @@ func packed(t *testing.T, body []byte) []byte {
 	return out.Bytes()
 }
 
-// TestStoreOfARelease: this build reads the store of each release, with a thread in each state. An
-// open question is answered, also in another thread. An answer that is repeated gets its recorded
-// end. A decision of the desk is sent to the agent. An answer whose result is in doubt stays in
-// doubt.
+// TestStoreOfARelease: this build must read the stores of each release, which have a thread in each
+// state. It must accept the answer to an open question, even in another thread. A repeated answer
+// must get the recorded end of its run. The decision of the desk must be sent to the agent. An
+// answer whose result is in doubt must stay in doubt.
 func TestStoreOfARelease(t *testing.T) {
 	releases, err := filepath.Glob(filepath.Join("testdata", "stores", "v*"))
 	if err != nil || len(releases) == 0 {
@@ -360,7 +366,7 @@ func readsScene(t *testing.T, dir, name string, engine *keptStore) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The audit continues the file of the release.
+	// This process continues the audit file that the release has written.
 	events, err := os.ReadFile(filepath.Join(dir, name+".audit.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -370,7 +376,7 @@ func readsScene(t *testing.T, dir, name string, engine *keptStore) {
 		t.Fatal(err)
 	}
 	agent := newSceneAgent()
-	agent.answers["again"] = 1 // the first answer, which the agent got when the store was written
+	agent.answers["again"] = 1 // got when the store was written
 	upstream := httptest.NewServer(agent)
 	defer upstream.Close()
 	environ := sceneEnviron(engine.load(t, kept), upstream.URL, audit, engine.more...)
@@ -384,7 +390,7 @@ func readsScene(t *testing.T, dir, name string, engine *keptStore) {
 			}
 		}
 	}
-	if name != "sealed" { // without keys, only the chat's next request sends the decision
+	if name != "sealed" { // then only the chat's next request sends it
 		post(t, addr, "/", "decided", "")
 	}
 	for n := 0; agent.count("decided") == 0; n++ {

@@ -19,8 +19,8 @@ import (
 	"holdpoint/internal/test/authority"
 )
 
-// TestReloader checks, with fake time, that a change is noticed within five seconds, that an error
-// in a file is logged once, and that HUP runs all reloads.
+// TestReloader: the test uses fake time. The reloader must notice a changed file within five
+// seconds, and log an error in a file once. HUP must run all reloads.
 func TestReloader(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
@@ -92,8 +92,9 @@ func TestReloader(t *testing.T) {
 	})
 }
 
-// TestFilesAreReadAgain: each file of the settings is changed in the way of Kubernetes, and is read
-// again without a signal, and at holdpoint reload.
+// TestFilesAreReadAgain: each file of the settings is replaced in the way of Kubernetes (by a link
+// to a new folder). Holdpoint must read it again without a signal. It must also read all files
+// again at `holdpoint reload`.
 func TestFilesAreReadAgain(t *testing.T) {
 	t.Parallel() // it waits until the files are checked
 	key := func(id string) string { return id + ":AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=" }

@@ -14,8 +14,9 @@ import (
 	"holdpoint/internal/scenario"
 )
 
-// TestReplayIsHoldpoint: in each scenario, a client gets the same from a replay as from Holdpoint,
-// and each frame of the backend is printed once. With -short it plays every fourth scenario.
+// TestReplayIsHoldpoint: in each scenario of testdata, the client of a replay must get the stream
+// that the scenario expects from Holdpoint. The replay must print one record for each turn. With
+// -short the test plays every fourth scenario.
 func TestReplayIsHoldpoint(t *testing.T) {
 	list, err := scenario.List("../../testdata", "*")
 	if err != nil {
@@ -41,7 +42,7 @@ func TestReplayIsHoldpoint(t *testing.T) {
 				h.ServeHTTP(both, r)
 				body := both.copy.Body.Bytes()
 				if both.copy.Code != http.StatusOK {
-					body = nil // this test does not compare with the want part
+					body = nil // the test compares only streams
 				}
 				got = append(got, body)
 			}), err
@@ -61,7 +62,7 @@ func TestReplayIsHoldpoint(t *testing.T) {
 	}
 }
 
-// tee copies what a client gets.
+// tee is a response writer that also copies the response to copy.
 type tee struct {
 	http.ResponseWriter
 	copy *httptest.ResponseRecorder
@@ -77,7 +78,7 @@ func (t *tee) Write(b []byte) (int, error) {
 	return t.ResponseWriter.Write(b)
 }
 
-// Unwrap supports http.ResponseController.
+// Unwrap returns the writer of the client, for http.ResponseController.
 func (t *tee) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
 // asking is a scenario of two turns: a question of LangGraph's adapter, and its answer.
@@ -103,8 +104,9 @@ data: {"type":"RUN_FINISHED","threadId":"t1","runId":"r2"}
 
 `
 
-// TestReplay: the output has each frame received, each frame sent and why, and at the end the
-// record and the requests that answer it. The test cuts long lines.
+// TestReplay: the output must show each frame received, and each frame sent with the reason. At the
+// end it must show the record of the thread and the requests that would answer it. The expected
+// lines are cut where they are long.
 func TestReplay(t *testing.T) {
 	stdout, stderr, code := holdpoint(t, nil, "replay", written(t, "one.txtar", asking))
 	if code != exitOK || stderr != "" {
@@ -162,8 +164,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplaySteps: each line of standard input lets one frame of the backend through. The end of
-// the input ends the replay.
+// TestReplaySteps: with -step, each line on standard input lets the replay continue by one frame of
+// the backend. The end of the input must end the replay.
 func TestReplaySteps(t *testing.T) {
 	cmd := exec.Command(binary, "replay", "-step", written(t, "one.txtar", asking))
 	cmd.Stdin = strings.NewReader("\n\n")

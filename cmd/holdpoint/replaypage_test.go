@@ -15,12 +15,13 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// TestDebuggingPage runs the commands of docs/debugging.md with a backend that asks, and compares
-// their output with the page.
+// TestDebuggingPage runs the commands of docs/debugging.md with a backend that asks a question, and
+// compares their output with the page.
 func TestDebuggingPage(t *testing.T) {
 	for _, tool := range []string{"bash", "curl"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("no %s on this machine; make test has it", tool) // make unit must need Go only
+			// make unit must work with Go alone
+			t.Skipf("no %s on this machine; make test has it", tool)
 		}
 	}
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +68,8 @@ data: {"type":"RUN_FINISHED","threadId":"t1","runId":"r1"}
 	}
 }
 
-// likePage compares the output with a block of the page, in which long lines are cut.
+// likePage compares printed with a block of the page, line by line. A line of the block that ends
+// in … gives only the beginning of its line.
 func likePage(t *testing.T, printed, block string) {
 	t.Helper()
 	got, want := strings.Split(printed, "\n"), strings.Split(block, "\n")

@@ -14,9 +14,10 @@ import (
 	"testing"
 )
 
-// TestRestoredFile: the store's file is restored from a copy that was made before an answer. The
-// question is open again, and a second approval runs the action a second time, as
-// docs/operations.md warns. With an empty store instead, nothing runs twice.
+// TestRestoredFile: the store's file is restored from a copy that was made before the question was
+// answered. The question must be open again, and a second approval runs the action a second time,
+// as docs/operations.md warns. If Holdpoint starts with an empty store instead, no action may run
+// twice.
 func TestRestoredFile(t *testing.T) {
 	var did atomic.Int64
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +73,7 @@ func TestRestoredFile(t *testing.T) {
 	end()
 	put(state, backup)
 	p, addr = start(t, environ...)
-	for range 2 { // the second request gets the recorded end
+	for range 2 { // the second run gets the recorded end
 		if text := run(yes); !strings.Contains(text, "RUN_FINISHED") || did.Load() != 1 {
 			t.Fatalf("the answer ran %d times:\n%s", did.Load(), text)
 		}

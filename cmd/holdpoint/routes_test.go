@@ -14,7 +14,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// routesConfig loads an environment with these variables, which are without the prefix.
+// routesConfig loads the settings from these variables, which are given as NAME=VALUE without
+// HOLDPOINT_.
 func routesConfig(set ...string) (*settings, error) {
 	for n := range set {
 		set[n] = prefix + set[n]
@@ -22,7 +23,7 @@ func routesConfig(set ...string) (*settings, error) {
 	return load(set, dialects.All())
 }
 
-// billing and support return the variables of two routes.
+// billing returns the variables of route 0, and support those of route 1.
 func billing() []string {
 	return []string{"ROUTES_0_PATH=/billing", "ROUTES_0_NAME=billing", "ROUTES_0_UPSTREAM=http://localhost:8000/agent"}
 }
@@ -31,8 +32,9 @@ func support() []string {
 	return []string{"ROUTES_1_PATH=/support", "ROUTES_1_NAME=support", "ROUTES_1_UPSTREAM=http://localhost:9000"}
 }
 
-// TestRouteInherits: a route has the process's value for each variable that is not set for it,
-// except its name and the variables about its backend.
+// TestRouteInherits: if a variable is not set for a route, the route uses the value of the process.
+// The exceptions are the name and the variables about the backend, such as its headers: a route
+// does not inherit them.
 func TestRouteInherits(t *testing.T) {
 	headers := filepath.Join(t.TempDir(), "headers")
 	if err := os.WriteFile(headers, []byte("Authorization: Bearer hush\n"), 0o600); err != nil {
@@ -81,7 +83,7 @@ func TestRouteInherits(t *testing.T) {
 	}
 }
 
-// TestRoutesWithoutAnUpstream: HOLDPOINT_UPSTREAM may be missing if there is a route.
+// TestRoutesWithoutAnUpstream: if there is a route, HOLDPOINT_UPSTREAM need not be set.
 func TestRoutesWithoutAnUpstream(t *testing.T) {
 	c, err := routesConfig(append(billing(), "DIALECT=superagent", "ROUTES_0_SUPERAGENT_AGENT_ID=a1")...)
 	if err != nil {
@@ -127,7 +129,7 @@ func TestBadRoutes(t *testing.T) {
 		{append(billing(), "UPSTREAM=http://y", "DIALECT=langraph", "CORS_ORIGINS=x", "CANCEL=true"), []string{`CORS_ORIGINS "x": scheme missing`, `DIALECT "langraph": want one of `, `CANCEL "true": it could be taken`}},
 		{append(billing(), "ROUTES_0_CANCEL=true"), []string{`ROUTES_0_CANCEL "true": it could be taken for an approval`}},
 	} {
-		last := map[string]string{} // of several values, an environment has the last
+		last := map[string]string{} // the last of several values counts
 		for _, s := range tt.set {
 			name, value, _ := strings.Cut(s, "=")
 			last[name] = value
@@ -152,7 +154,8 @@ func TestBadRoutes(t *testing.T) {
 	}
 }
 
-// TestService: a single agent has no Router, and several agents are reached by their paths.
+// TestService: a process with a single agent has no Router. If it has several agents, each is
+// reached by its path.
 func TestService(t *testing.T) {
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Path", r.URL.Path)

@@ -20,7 +20,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// A stream is a handler whose response lasts until it is drained.
+// A stream is a handler. Its response lasts until the method drain is called and the context of
+// drain has ended.
 type stream struct {
 	begun, drained, ended chan struct{}
 	once                  sync.Once
@@ -38,7 +39,8 @@ func (s *stream) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	close(s.ended)
 }
 
-// drain behaves as proxy.Handler.Drain.
+// drain does what proxy.Handler.Drain does: it waits for the end of ctx, then ends the stream, and
+// returns when the stream has ended.
 func (s *stream) drain(ctx context.Context) error {
 	<-ctx.Done()
 	s.once.Do(func() { close(s.drained) })
@@ -46,7 +48,8 @@ func (s *stream) drain(ctx context.Context) error {
 	return nil
 }
 
-// serving starts a server with short times around a handler.
+// serving starts a server for the handler h. Its drain delay and timeouts are a fraction of a
+// second. The server's exit code arrives on the channel code.
 func serving(t *testing.T, h http.Handler, drain func(context.Context) error) (url string, signals chan os.Signal, code chan int, s *server) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -129,7 +132,8 @@ func TestADrainThatHangsIsCut(t *testing.T) {
 	}
 }
 
-// TestARunIsDrained: with the real proxy, a drained client gets a terminal event.
+// TestARunIsDrained: in front of a real proxy handler, the client of a drained run must get a
+// terminal event.
 func TestARunIsDrained(t *testing.T) {
 	reached := make(chan struct{})
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

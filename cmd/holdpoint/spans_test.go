@@ -23,7 +23,8 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// A spanRecorder receives spans in place of a collector.
+// A spanRecorder is a server that receives spans where Holdpoint expects an OpenTelemetry
+// collector.
 type spanRecorder struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -62,7 +63,7 @@ func newSpanRecorder(t *testing.T) *spanRecorder {
 	return r
 }
 
-// wait returns the span that has the name and the attribute.
+// wait waits up to 30 seconds for the span with the name whose attribute key has the value.
 func (r *spanRecorder) wait(t *testing.T, name, key, value string) *spans.Span {
 	t.Helper()
 	for until := time.Now().Add(30 * time.Second); time.Now().Before(until); {
@@ -89,7 +90,8 @@ func attributeOf(s *spans.Span, key string) string {
 	return ""
 }
 
-// traced sends a run with a traceparent, and returns its stream.
+// traced sends a run with the header Traceparent, and returns its stream. more is appended to the
+// body.
 func traced(t *testing.T, addr, run, parent, more string) string {
 	t.Helper()
 	body := fmt.Sprintf(`{"threadId":"t","runId":%q,"messages":[{"id":"m","role":"user","content":"canary"}],"tools":[],"context":[],"state":{},"forwardedProps":{}%s}`, run, more)
@@ -118,9 +120,10 @@ const (
 	aboveIt     = "b7ad6b7169203331"
 )
 
-// TestSpans: the span of a run is a child of the client's span, and the backend's span would be a
-// child of the exchange's. The run with the answer has a link to the run that asked, also from an
-// earlier process. No span has texts of users or agents.
+// TestSpans: the span of a run must be a child of the client's span. The request to the backend
+// carries the span of the exchange, so the backend's own span would be its child. The span of a run
+// with an answer must link to the span of the run that asked, even if an earlier process ran that
+// one. No span may contain texts of users or agents.
 func TestSpans(t *testing.T) {
 	t.Parallel()
 	recorder, backend := newSpanRecorder(t), &asker{}
@@ -192,11 +195,11 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestNoSpans: without a collector's address, or if spans are switched off, the traceparent is
-// passed on unchanged. A collector that is away or hangs delays nothing.
+// TestNoSpans: if no collector is configured, or spans are switched off, Holdpoint must forward the
+// client's traceparent unchanged. A collector that is away or hangs must not delay anything.
 func TestNoSpans(t *testing.T) {
 	t.Parallel()
-	hangs, err := net.Listen("tcp", "127.0.0.1:0") // it accepts connections and never answers
+	hangs, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never answers
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +246,7 @@ func TestNoSpans(t *testing.T) {
 	}
 }
 
-// TestSpansByAnotherProtocol: an unsupported protocol is an error at start.
+// TestSpansByAnotherProtocol: a protocol that Holdpoint does not support must be an error at start.
 func TestSpansByAnotherProtocol(t *testing.T) {
 	_, stderr, code := holdpoint(t, []string{
 		"HOLDPOINT_UPSTREAM=http://127.0.0.1:1", "HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN=off",

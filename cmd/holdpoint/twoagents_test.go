@@ -12,11 +12,11 @@ import (
 	"testing"
 )
 
-// A doubled is a backend that asks the same question at each of two agents, each in its own
-// dialect. It keeps the bodies that it receives.
+// A doubled is the backend of one of two agents. Both ask the same question, each in its own
+// dialect. It keeps the bodies of its requests.
 type doubled struct {
-	question string // the events of a run without an answer, after RUN_STARTED
-	answer   string // a part of each body that has an answer
+	question string // events after RUN_STARTED, without an answer
+	answer   string // a text that marks a body with an answer
 
 	mu     sync.Mutex
 	bodies []string
@@ -35,7 +35,7 @@ func (d *doubled) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, `data: {"type":"RUN_STARTED","threadId":"t1","runId":"r"}`+"\n\n"+events)
 }
 
-// got returns the bodies since the last call.
+// got returns the bodies of the requests since the previous call of got.
 func (d *doubled) got() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -44,10 +44,10 @@ func (d *doubled) got() []string {
 	return list
 }
 
-// TestTwoAgentsWithOneThread: two agents with different dialects ask a question of the same id, in
-// threads of the same id, each at the path / of its backend. Neither agent gets an answer to the
-// other's question. This also holds after a restart with the same store, in which the routes may
-// have other numbers and paths.
+// TestTwoAgentsWithOneThread: two agents with different dialects ask a question. Question id,
+// thread id and the path / of the backend are the same for both. Neither agent may get the answer
+// to the other's question. This must also hold after a restart with the same store, even if the
+// routes then have other numbers and paths.
 func TestTwoAgentsWithOneThread(t *testing.T) {
 	billing := &doubled{
 		question: `data: {"type":"RUN_FINISHED","threadId":"t1","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"i1","reason":"input_required","message":"Go on?"}]}}` + "\n\n",

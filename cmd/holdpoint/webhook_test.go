@@ -23,7 +23,8 @@ import (
 
 const hookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-// A receiver is a receiver of the webhook. It accepts nothing while down is set.
+// A receiver is the server to which the webhook sends its events. While down is set, it breaks
+// every connection.
 type receiver struct {
 	*httptest.Server
 	down  atomic.Bool
@@ -31,9 +32,9 @@ type receiver struct {
 	took  chan struct{}
 
 	mu     sync.Mutex
-	kinds  map[string]string // kinds of events, by webhook-id
-	events map[string]string // kinds and threads of events, by webhook-id
-	wrong  error             // the first error of a signature
+	kinds  map[string]string // kind of each event, by its webhook-id
+	events map[string]string // kind and thread of each event, by its webhook-id
+	wrong  error             // the first signature error
 }
 
 func newReceiver(t *testing.T) *receiver {
@@ -62,7 +63,7 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// waitFor waits for a value from the channel.
+// waitFor waits up to 30 seconds for a value from the channel.
 func waitFor(t *testing.T, what <-chan struct{}) {
 	t.Helper()
 	select {
@@ -72,11 +73,11 @@ func waitFor(t *testing.T, what <-chan struct{}) {
 	}
 }
 
-// TestWebhookOverAKill: while the receiver is down, a question is asked and answered, and Holdpoint
-// is killed and runs without its webhook for a while. When the webhook is set again, every event
-// arrives, signed.
+// TestWebhookOverAKill: while the receiver of the webhook is down, a question is asked and
+// answered. Then Holdpoint is killed, and runs without its webhook for a while. As soon as the
+// webhook is set again, every event must arrive with a valid signature.
 func TestWebhookOverAKill(t *testing.T) {
-	t.Parallel() // a notice that was being sent at the kill is not sent for some seconds
+	t.Parallel() // the notice in flight at the kill waits some seconds
 	upstream := httptest.NewServer(&asker{})
 	defer upstream.Close()
 	r := newReceiver(t)
@@ -102,7 +103,7 @@ func TestWebhookOverAKill(t *testing.T) {
 	p.exit()
 	off := slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, "HOLDPOINT_WEBHOOK_") })
 	p, addr = start(t, off...)
-	ask(t, addr, "r3", "") // another question of the thread, without the webhook
+	ask(t, addr, "r3", "") // asks another question, without the webhook
 	p.Process.Signal(syscall.SIGTERM)
 	if code := p.exit(); code != 0 {
 		t.Errorf("exit %d", code)
@@ -132,8 +133,8 @@ func TestWebhookOverAKill(t *testing.T) {
 	}
 }
 
-// TestWebhookIsInNobodysWay: a receiver that never answers delays neither a run nor the end of the
-// process.
+// TestWebhookIsInNobodysWay: the receiver of the webhook never answers. This must delay neither a
+// run nor the end of the process.
 func TestWebhookIsInNobodysWay(t *testing.T) {
 	upstream := httptest.NewServer(&asker{})
 	defer upstream.Close()
@@ -160,8 +161,8 @@ func TestWebhookIsInNobodysWay(t *testing.T) {
 	}
 }
 
-// TestWebhookSettings: wrong settings of the webhook are errors at start. The error does not have
-// the address, which may contain a secret.
+// TestWebhookSettings: a wrong setting of the webhook must be an error at start. The error must not
+// contain the webhook's address, which may contain a secret.
 func TestWebhookSettings(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "broken.tmpl")
 	if err := os.WriteFile(broken, []byte(`{"a":"{{.Thread}}"}`), 0o600); err != nil {

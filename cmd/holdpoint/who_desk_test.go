@@ -30,18 +30,18 @@ func writeFile(t *testing.T, dir, name, text string) string {
 	return name
 }
 
-// as returns a caller with another token.
+// as returns a copy of the caller that sends another token.
 func (c caller) as(token string) caller {
 	c.token = token
 	return c
 }
 
-// tokenLine returns a line of a token file.
+// tokenLine returns a line of the desk's token file: who, and the hash of the token.
 func tokenLine(who, token string) string {
 	return fmt.Sprintf("%s sha256:%x\n", who, sha256.Sum256([]byte(token)))
 }
 
-// signIn signs in with a token, and returns the desk's cookie.
+// signIn signs in at the desk with a token, and returns the cookie that the desk sets.
 func (c caller) signIn(token string) *http.Cookie {
 	c.Helper()
 	req, _ := http.NewRequest("POST", "http://localhost/v1/session", strings.NewReader(fmt.Sprintf(`{"token":%q}`, token)))
@@ -57,8 +57,8 @@ func (c caller) signIn(token string) *http.Cookie {
 	return res.Cookies()[0]
 }
 
-// withCookie sends a request with the cookie and the headers of the desk's own page, and returns
-// the status and the body.
+// withCookie sends a GET request as the desk's own page does, with the cookie. It returns the
+// status and the parsed body.
 func (c caller) withCookie(cookie *http.Cookie, path string) (int, gjson.Result) {
 	c.Helper()
 	req, _ := http.NewRequest("GET", "http://localhost"+path, nil)
@@ -75,9 +75,9 @@ func (c caller) withCookie(cookie *http.Cookie, path string) (int, gjson.Result)
 
 const policyOfAnn = "access:\n- {names: [ann], agents: [billing], rights: [decide]}\n"
 
-// TestPolicy: the policy decides who has which rights. It is read again at HUP and when the file
-// changes, and an invalid file changes nothing. At start, and for check, an invalid file is an
-// error.
+// TestPolicy: the policy file decides which rights each caller of the desk has. Holdpoint must read
+// the file again at HUP and when it changes. If the new file is invalid, the old policy stays. At
+// start, and for holdpoint check, an invalid file must be an error.
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	upstream := httptest.NewServer(&asker{})
@@ -129,7 +129,8 @@ func TestPolicy(t *testing.T) {
 	if sees(tokenOfAnn) != 0 || sees(otherToken) != 1 {
 		t.Errorf("after HUP: ann sees %d, bob %d", sees(tokenOfAnn), sees(otherToken))
 	}
-	// Kubernetes replaces the file behind a link, and sends no signal.
+	// Kubernetes replaces a file without sending a signal. Holdpoint must notice the change by
+	// itself.
 	if err := os.Rename(writeFile(t, dir, "next.yaml", policyOfAnn), policy); err != nil {
 		t.Fatal(err)
 	}
@@ -143,8 +144,9 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestSessionsOverProcesses: with HOLDPOINT_STORE_KEYS a browser stays signed in across a restart,
-// and without them it does not. It is signed out when its token is removed from the file.
+// TestSessionsOverProcesses: with HOLDPOINT_STORE_KEYS, a browser must stay signed in at the desk
+// when Holdpoint restarts. Without that setting, the restart signs it out. When the token of a
+// browser is removed from the token file, the browser must be signed out.
 func TestSessionsOverProcesses(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]string{"with keys": "a:" + base64.StdEncoding.EncodeToString(make([]byte, 32)), "without": ""} {
@@ -188,8 +190,9 @@ func TestSessionsOverProcesses(t *testing.T) {
 	}
 }
 
-// TestNoCookieForTheAgent: if a chat on the same host as the desk sends the desk's cookie, the
-// agent does not get it. The agent gets the chat's own cookies unchanged.
+// TestNoCookieForTheAgent: a browser also sends the desk's cookie to a chat on the same host.
+// Holdpoint must not forward this cookie to the agent. It must forward the chat's own cookies
+// unchanged.
 func TestNoCookieForTheAgent(t *testing.T) {
 	t.Parallel()
 	var got atomic.Pointer[[]string]

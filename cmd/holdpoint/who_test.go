@@ -18,7 +18,8 @@ const (
 	byToken   = "JWT_ISSUER=https://id.example;JWT_AUDIENCE=chat;JWT_JWKS_URL=https://id.example/keys"
 )
 
-// whoConfig loads a configuration with these variables.
+// whoConfig loads the settings from these variables, which are given as NAME=VALUE without
+// HOLDPOINT_.
 func whoConfig(variables ...string) (*settings, error) {
 	environ := []string{upstream}
 	for _, v := range variables {
@@ -91,14 +92,14 @@ func TestWhoIsConfigured(t *testing.T) {
 	}
 }
 
-// TestWhoMayAnswerIsSaidAtStart: the log at start has one line about who may answer questions, and
-// a warning for each dangerous setting.
+// TestWhoMayAnswerIsSaidAtStart: at start, the log must have one line that says who may answer
+// questions, and a warning for each dangerous setting.
 func TestWhoMayAnswerIsSaidAtStart(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		set   []string
 		store string
-		want  []string // the beginnings of all lines
+		want  []string // how each line must begin
 	}{
 		{"for everybody", nil, "", []string{"WARN Holdpoint knows no users, and listens for everybody: the thread id is the key"}},
 		{"for everybody by IPv6", []string{"LISTEN=[::]:7080"}, "", []string{"WARN Holdpoint knows no users, and listens for everybody"}},

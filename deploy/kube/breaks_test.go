@@ -7,7 +7,9 @@ import (
 	"time"
 )
 
-// killed kills both containers of a pod, one after the other, while a question is open.
+// killed kills the container of Holdpoint, and then that of the agent, while a question and streams
+// are open. Each open question must be answered once. The answer that the agent had at the kill
+// must stay in doubt.
 func killed(t *testing.T, path string) {
 	s := scene(t)
 	url := s.install(path)
@@ -53,20 +55,21 @@ func killed(t *testing.T, path string) {
 	s.note("after kill -9 of Holdpoint the pod is ready again in %.1f s; each question is answered once", took.Seconds())
 }
 
-// TestSidecarIsKilled kills each container of sidecar.yaml with SIGKILL.
+// TestSidecarIsKilled kills each container of the pod in sidecar.yaml with SIGKILL.
 func TestSidecarIsKilled(t *testing.T) { killed(t, "kubernetes/sidecar.yaml") }
 
-// TestContainerIsKilled does the same with a plain container.
+// TestContainerIsKilled does the same with container.yaml, where Holdpoint is a plain container.
 func TestContainerIsKilled(t *testing.T) { killed(t, "kubernetes/container.yaml") }
 
-// TestOutOfMemory: the kernel kills Holdpoint at its memory limit. It starts again, and the
-// question is answered once.
+// TestOutOfMemory: the kernel kills Holdpoint at its container's memory limit. Kubernetes must
+// start Holdpoint again, and the question must be answered once.
 func TestOutOfMemory(t *testing.T) {
 	s := scene(t)
 	url := s.install("kubernetes/sidecar.yaml", func(_ []object, d object) {
 		c := container(t, d, "holdpoint")
 		c["resources"] = object{"requests": object{"cpu": "100m", "memory": "48Mi"}, "limits": object{"memory": "48Mi"}}
-		setEnv(c, "HOLDPOINT_MEMORY=off", "GOMEMLIMIT=off") // otherwise Holdpoint would bound its memory itself
+		// else Holdpoint would stay below the limit
+		setEnv(c, "HOLDPOINT_MEMORY=off", "GOMEMLIMIT=off")
 	})
 	id := question(t, url, "memory", "ask cake")
 	p := s.pods(agentLabel)[0]
@@ -89,8 +92,8 @@ func TestOutOfMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryBoundsHold: with the same load and a limit of 128 MiB that Holdpoint knows, it is not
-// killed.
+// TestMemoryBoundsHold: the load is that of TestOutOfMemory, but Holdpoint knows its limit of 128
+// MiB. The kernel must not kill it.
 func TestMemoryBoundsHold(t *testing.T) {
 	s := scene(t)
 	url := s.install("kubernetes/sidecar.yaml", func(_ []object, d object) {
@@ -114,8 +117,8 @@ func TestMemoryBoundsHold(t *testing.T) {
 	s.note("40 streams of 4 MiB at 128 MiB: %d whole, no restart", whole)
 }
 
-// TestSidecarIsEvicted: an evicted pod ends like any other. The next pod waits for the file and
-// answers the question.
+// TestSidecarIsEvicted: an evicted pod must end like a deleted one. The next pod waits until the
+// old one releases the store's file, and then continues with the open question.
 func TestSidecarIsEvicted(t *testing.T) {
 	s := scene(t)
 	url := s.install("kubernetes/sidecar.yaml")

@@ -19,7 +19,8 @@ import (
 	"time"
 )
 
-// A run is a run of AG-UI, with the client's request and the events that it got.
+// A run is a run of AG-UI as its client sees it: the thread and the events that the client
+// received.
 type run struct {
 	thread     string
 	events     []event
@@ -34,23 +35,24 @@ type event struct {
 	Outcome                    struct{ Interrupts []struct{ ID string } }
 }
 
-// clients uses a new connection for each run.
+// clients is the HTTP client of all runs. It uses a new connection for each run.
 var clients = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, DisableCompression: true,
-	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // some scenes have a certificate of their own
+	// some scenes use a self-signed certificate
+	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
 // say starts a run with a user message.
 func say(url, thread, text string) *run {
 	return send(url, thread, map[string]any{"messages": []any{map[string]any{"id": "m1", "role": "user", "content": text}}}, 3*time.Minute)
 }
 
-// reply starts a run that approves a question.
+// reply starts a run whose answer approves the question with the id.
 func reply(url, thread, id string) *run {
 	return send(url, thread, map[string]any{"messages": []any{}, "resume": []any{
 		map[string]any{"interruptId": id, "status": "resolved", "payload": map[string]any{"approved": true}},
 	}}, 3*time.Minute)
 }
 
-// count numbers the runs.
+// count is the number of runs that were sent. Each run gets the next number as part of its run id.
 var count atomic.Int64
 
 func send(url, thread string, body map[string]any, limit time.Duration) *run {
@@ -67,7 +69,8 @@ func send(url, thread string, body map[string]any, limit time.Duration) *run {
 	return r
 }
 
-// talk sends the run and keeps the events. It returns why the stream was cut off, or "".
+// talk sends the run and keeps the events of its stream. It returns why the stream was cut off, or
+// "" if the stream has a proper end.
 func (r *run) talk(url string, body []byte, limit time.Duration) string {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -126,7 +129,8 @@ func (r *run) last() event {
 	return r.events[len(r.events)-1]
 }
 
-// result returns "" if the run finished, else the code of its error, or why its stream was cut off.
+// result waits for the end of the run. It returns "" if the run finished, else the code of its
+// RUN_ERROR, or "cut: " and why the stream was cut off.
 func (r *run) result() string {
 	<-r.done
 	switch {
@@ -138,7 +142,7 @@ func (r *run) result() string {
 	return ""
 }
 
-// text returns the text of the agent.
+// text returns the text that the agent sent in the run.
 func (r *run) text() string {
 	var b strings.Builder
 	for _, e := range r.events {
@@ -149,7 +153,7 @@ func (r *run) text() string {
 	return b.String()
 }
 
-// question makes the agent ask, and returns the question's id.
+// question sends a message that makes the agent ask a question, and returns the question's id.
 func question(t *testing.T, url, thread, text string) string {
 	t.Helper()
 	r := say(url, thread, text).wait()
@@ -159,7 +163,7 @@ func question(t *testing.T, url, thread, text string) string {
 	return r.last().Outcome.Interrupts[0].ID
 }
 
-// yes approves a question, and checks that the agent has done it.
+// yes approves the question, and checks that the agent says that it has done the action.
 func yes(t *testing.T, url, thread, id string) {
 	t.Helper()
 	r := reply(url, thread, id).wait()

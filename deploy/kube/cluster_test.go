@@ -18,16 +18,18 @@ import (
 	"time"
 )
 
-// checkout is the root of the repository, and dir the node's folder.
+// checkout is the root folder of the repository. dir is the folder with the node's files.
 var checkout, dir string
 
-// api is a client of the API server. A request with it costs less than a kubectl process.
+// api is an HTTP client of the cluster's API server. A request with it is cheaper than a kubectl
+// process.
 var api *http.Client
 
-// connect prepares what all tests use: images on the node, volumes, a client of the API.
+// connect prepares what all tests use: the images on the node, the volumes, and the client of the
+// API server.
 func connect() error {
 	dir = os.Getenv("KUBE_DIR")
-	if err := os.Chdir(os.Getenv("KUBE_HERE")); err != nil { // processes in other namespaces start in the root folder
+	if err := os.Chdir(os.Getenv("KUBE_HERE")); err != nil { // nsenter starts processes in /
 		return err
 	}
 	var err error
@@ -57,7 +59,8 @@ func connect() error {
 	return volumes(60)
 }
 
-// volumes makes volumes without a class. A claim without a class gets one of them.
+// volumes makes so many volumes without a storage class. Kubernetes binds each claim without a
+// storage class to one of these volumes.
 func volumes(count int) error {
 	var list []any
 	for i := range count {
@@ -86,7 +89,7 @@ func volumes(count int) error {
 	return nil
 }
 
-// ask sends a request to the API server, and decodes the response into v unless v is nil. A status
+// ask sends a request to the API server. It decodes the response into v, unless v is nil. A status
 // other than 2xx is an error.
 func ask(method, path string, body, v any) error {
 	var send io.Reader
@@ -123,7 +126,7 @@ func ask(method, path string, body, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// A pod has the parts of a pod that scenes read.
+// A pod has those parts of a Kubernetes pod that the scenes (tests on the node) read.
 type pod struct {
 	Metadata struct {
 		Name, UID         string
@@ -155,7 +158,7 @@ type containerStatus struct {
 	}
 }
 
-// ready reports whether Services send requests to the pod.
+// ready reports whether the pod is ready and not ending, so that Services send requests to it.
 func (p pod) ready() bool {
 	for _, c := range p.Status.Conditions {
 		if c.Type == "Ready" {
@@ -169,7 +172,7 @@ func (p pod) statuses() []containerStatus {
 	return append(append([]containerStatus(nil), p.Status.InitContainerStatuses...), p.Status.ContainerStatuses...)
 }
 
-// container returns the state of a container.
+// container returns the status of the container with the name, or an empty status.
 func (p pod) container(name string) containerStatus {
 	for _, c := range p.statuses() {
 		if c.Name == name {
@@ -179,7 +182,7 @@ func (p pod) container(name string) containerStatus {
 	return containerStatus{}
 }
 
-// restarts returns the number of restarts of all containers.
+// restarts returns how many times the pod's containers were restarted, all together.
 func (p pod) restarts() int {
 	n := 0
 	for _, c := range p.statuses() {
@@ -188,7 +191,7 @@ func (p pod) restarts() int {
 	return n
 }
 
-// describe returns the states of the containers in one line.
+// describe returns the pod's phase and the states of its containers in one line.
 func (p pod) describe() string {
 	text := p.Metadata.Name + " " + p.Status.Phase
 	if p.Metadata.DeletionTimestamp != "" {

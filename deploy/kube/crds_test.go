@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 )
 
-// definitions are files in modules of other projects: the kinds of some objects in deploy. Only
-// tests use them.
+// definitions lists files with custom resource definitions, in Go modules of other projects. They
+// define the kinds of other projects that manifests in deploy use. Only tests use them.
 var definitions = []struct{ module, file string }{
 	{"sigs.k8s.io/gateway-api@v1.6.3", "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"},
 	{"github.com/prometheus-operator/prometheus-operator@v0.85.0", "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml"},
@@ -20,7 +20,7 @@ var definitions = []struct{ module, file string }{
 	{"github.com/kedacore/keda/v2@v2.20.2", "config/crd/bases/keda.sh_scaledobjects.yaml"},
 }
 
-// fetchDefinitions copies the definitions into a folder of the node.
+// fetchDefinitions copies the files in definitions into the folder crds of the node.
 func fetchDefinitions(ctx context.Context, n *node) error {
 	folder := filepath.Join(n.dir, "crds")
 	if err := os.Mkdir(folder, 0o755); err != nil {
@@ -30,8 +30,8 @@ func fetchDefinitions(ctx context.Context, n *node) error {
 		var module struct{ Dir, Error string }
 		for range 3 { // registries fail now and then
 			cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", d.module)
-			cmd.Dir = n.dir        // not in a module, because ours does not require them
-			out, _ := cmd.Output() // it contains the error
+			cmd.Dir = n.dir        // outside of our module, which requires no such module
+			out, _ := cmd.Output() // the output contains the error
 			if err := json.Unmarshal(out, &module); err == nil && module.Error == "" {
 				break
 			}

@@ -18,17 +18,19 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// A documented is a block of the documentation with kubectl or helm, identified by a part of its
-// text. Its pods must start in a restricted namespace, and a question is asked and answered there.
-// then has the blocks that the reader runs later.
+// A documented is a block of commands in the documentation that uses kubectl or helm. The member
+// block is a part of its text, by which it is found. The test runs the block in a restricted
+// namespace. There the pods must start, and a question must be asked and answered. The member then
+// lists the blocks that a reader would run afterwards.
 type documented struct {
 	name, block         string
-	before              func(s *space) // prepares what the page requires
+	before              func(s *space) // prepares what the page presumes
 	deployment, service string
 	then                []later
 }
 
-// A later is a block that follows another one.
+// A later is a block that the reader runs after another one. check, if it is not nil, checks the
+// result.
 type later struct {
 	block string
 	check func(s *space, url string)
@@ -60,7 +62,7 @@ var commands = []documented{
 	{name: "Kustomize", block: "kubectl apply -k deploy/kustomize/example", deployment: "agent", service: "agent", before: func(s *space) { s.redis("redis", "") }},
 }
 
-// image checks which image a Deployment has.
+// image checks that the Deployment uses the image with the name.
 func (s *space) image(deployment, name string) {
 	s.t.Helper()
 	if d := encode(s.t, get[object](s, "apis/apps/v1:"+deployment)["spec"]); !strings.Contains(d, name+`"`) {
@@ -68,11 +70,12 @@ func (s *space) image(deployment, name string) {
 	}
 }
 
-// kubectlOrHelm matches a command that needs a cluster.
+// kubectlOrHelm matches a line with a command of kubectl or helm, which needs a cluster.
 var kubectlOrHelm = regexp.MustCompile(`(?m)(^|\| *)(kubectl|helm) `)
 
-// blocks returns the blocks of the documentation with kubectl or helm, with their page. Blocks are
-// left out if the page names another scene for them, or a reason why none runs them.
+// blocks returns each block of the documentation that uses kubectl or helm. The key is the text of
+// the block, and the value names its page. A block is left out if a comment on the page names
+// another test that runs it, or a reason why no test runs it.
 func blocks(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -88,7 +91,8 @@ func blocks(t *testing.T) map[string]string {
 			for _, b := range pages.Blocks(string(text)) {
 				page := strings.TrimPrefix(path, checkout+"/")
 				elsewhere := b.Reason != "" || strings.HasPrefix(b.Runs, "deploy/kube: ") && !strings.HasSuffix(b.Runs, "TestDocumentedCommands")
-				if page != "docs/kubernetes.md" && page != "docs/operations.md" { // for other pages a test without a cluster is enough
+				// other pages need only a test without a cluster
+				if page != "docs/kubernetes.md" && page != "docs/operations.md" {
 					elsewhere = elsewhere || b.Runs != ""
 				}
 				if (b.Language == "" || b.Language == "sh") && !elsewhere && kubectlOrHelm.MatchString(b.Text) {
@@ -104,8 +108,8 @@ func blocks(t *testing.T) map[string]string {
 	return found
 }
 
-// TestDocumentedCommands runs the documentation's commands for a cluster exactly as they are
-// written.
+// TestDocumentedCommands runs each block of commands that the documentation has for a cluster,
+// exactly as it is written.
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
 	all := blocks(t)
@@ -172,7 +176,9 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// TestReplicasOfTheChart: the additions of docs/operations.md for several replicas work.
+// TestReplicasOfTheChart: docs/operations.md says what to add to the installation of the chart for
+// three replicas. With these additions, three replicas must be ready, and a question must be
+// answered.
 func TestReplicasOfTheChart(t *testing.T) {
 	s := scene(t)
 	page, err := os.ReadFile(filepath.Join(checkout, "docs", "operations.md"))
@@ -196,8 +202,8 @@ func TestReplicasOfTheChart(t *testing.T) {
 	yes(t, url, "replicas", question(t, url, "replicas", "ask cake"))
 }
 
-// TestChartOutlivesUninstall: the volume stays after helm uninstall, and the next installation has
-// the question.
+// TestChartOutlivesUninstall: helm uninstall must not delete the volume. The next installation must
+// still know the open question.
 func TestChartOutlivesUninstall(t *testing.T) {
 	s := scene(t)
 	s.agent()
@@ -212,8 +218,9 @@ func TestChartOutlivesUninstall(t *testing.T) {
 	yes(t, s.service("chat-holdpoint"), "outlives", id)
 }
 
-// TestDeskOfTheManifests runs the commands at the beginning of deploy/kubernetes/desk. The desk
-// shows a question through kubectl port-forward.
+// TestDeskOfTheManifests runs the commands in the comment at the beginning of
+// deploy/kubernetes/desk/kustomization.yaml. Then the desk, reached through kubectl port-forward,
+// must show a question.
 func TestDeskOfTheManifests(t *testing.T) {
 	s := scene(t)
 	s.agent()
@@ -249,15 +256,15 @@ func TestDeskOfTheManifests(t *testing.T) {
 	})
 }
 
-// TestAPIServerTakesAll: the API server accepts a server-side dry run of each file, each
-// kustomization and each form of the chart in a restricted namespace, without a warning.
+// TestAPIServerTakesAll: the API server must accept each file, each kustomization and each form of
+// the chart without a warning. The test uses a server-side dry run in a restricted namespace.
 func TestAPIServerTakesAll(t *testing.T) {
 	s := scene(t)
 	s.crds()
 	taken, left := 0, 0
 	try := func(name string, list []object) {
 		var own []object
-		made := map[any]bool{} // a dry run makes no namespace for the objects after it
+		made := map[any]bool{} // namespaces in list, which a dry run does not make
 		for _, o := range list {
 			if o["kind"] == "Namespace" {
 				made[o["metadata"].(object)["name"]] = true
@@ -268,10 +275,11 @@ func TestAPIServerTakesAll(t *testing.T) {
 				m["namespace"] = s.name
 			}
 			if group, _, _ := strings.Cut(o["apiVersion"].(string), "/"); slices.Contains([]string{"security.istio.io", "cert-manager.io"}, group) {
-				left++ // kinds of meshes and operators, which are not on the node
+				left++ // kinds whose definitions are not on the node
 				continue
 			}
-			// Another scene may use these namespaces now.
+			// Another scene may use the namespaces of the manifests at the moment, so the objects
+			// get other ones.
 			if meta := o["metadata"].(object); o["kind"] == "Namespace" {
 				meta["name"] = s.name + "-other"
 			} else if meta["namespace"] != nil {
@@ -295,7 +303,7 @@ func TestAPIServerTakesAll(t *testing.T) {
 		case d.Name() == "kustomization.yaml":
 			text, _ := os.ReadFile(path)
 			if strings.Contains(string(text), "kind: Component") {
-				return nil // a part of other kustomizations
+				return nil // it is only part of other kustomizations
 			}
 			try(filepath.Dir(path), parse(t, s.kubectl("kustomize", filepath.Join("deploy", strings.TrimPrefix(filepath.Dir(path), "../")))))
 		case filepath.Dir(path) == "../kubernetes" && filepath.Ext(path) == ".yaml":
@@ -323,8 +331,9 @@ func TestAPIServerTakesAll(t *testing.T) {
 	s.note("%d objects; left out: %d of Istio and of cert-manager", taken, left)
 }
 
-// TestProbesAndPorts checks which ports can be reached. The admin port accepts a drain from the pod
-// itself only, and the agent's port cannot be reached from outside the pod.
+// TestProbesAndPorts checks which ports of a pod can be reached. The admin port must answer probes
+// from outside the pod, but accept a drain only from inside. The agent's port must not be reachable
+// from outside.
 func TestProbesAndPorts(t *testing.T) {
 	s := scene(t)
 	s.install("kubernetes/sidecar.yaml")

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// A crowd is everything that is open when a pod ends: short and long streams and answers, and a
-// question.
+// A crowd is everything that is open while a pod ends: a question, two streams without an answer
+// and two runs with an answer. Of each two, the short one ends during the drain, and the long one
+// does not.
 type crowd struct {
 	s                         *space
 	url                       string
@@ -21,7 +22,8 @@ type crowd struct {
 	threadShort, threadLonger string
 }
 
-// gather opens them at a Service. The short ones end within a drain, the long ones do not.
+// gather opens a crowd at the URL of a Service or a pod, and waits until all four streams have
+// begun.
 func (s *space) gather(url string) *crowd {
 	s.t.Helper()
 	c := &crowd{s: s, url: url, threadShort: s.name + "-short", threadLonger: s.name + "-long"}
@@ -48,7 +50,8 @@ func heard(r *run) bool {
 	return false
 }
 
-// drained checks that the short ones have finished, and that the long ones have a proper end.
+// drained checks that the short runs of the crowd have finished, and that the drain ended the long
+// ones with the code PROXY_DRAINING.
 func (c *crowd) drained() {
 	c.s.t.Helper()
 	for name, r := range map[string]*run{"stream": c.shortStream, "answer": c.shortAnswer} {
@@ -63,8 +66,9 @@ func (c *crowd) drained() {
 	}
 }
 
-// settled checks with the next pod that the question is answered, and that nothing is done twice.
-// An answer that was cut off stays in doubt.
+// settled checks the crowd at the next pod. The open question must be answered. The short answer,
+// sent again, must get its recorded end. The long answer, which was cut off, must get
+// RESUME_IN_DOUBT. The agent must have done each action at most once.
 func (c *crowd) settled() {
 	c.s.t.Helper()
 	yes(c.s.t, c.url, c.s.name+"-cake", c.question)
@@ -81,7 +85,8 @@ func (c *crowd) settled() {
 	}
 }
 
-// end deletes a pod and waits until it has gone and another one is ready.
+// end deletes the pod with the name, and waits until it is gone and another pod with the label is
+// ready.
 func (s *space) end(w *watch, name, selector string, args ...string) {
 	s.t.Helper()
 	s.kubectl(append([]string{"delete", "pod", name, "--wait=false"}, args...)...)
@@ -89,7 +94,7 @@ func (s *space) end(w *watch, name, selector string, args ...string) {
 	s.until("another pod is ready", func() bool { return len(s.readyPods(selector)) > 0 })
 }
 
-// gone waits until a pod has gone, and the watch has noticed it.
+// gone waits until the pod is gone and the watch w has recorded that.
 func (s *space) gone(w *watch, name string) {
 	s.t.Helper()
 	s.until("the pod "+name+" is gone", func() bool {
@@ -105,7 +110,8 @@ func (s *space) gone(w *watch, name string) {
 	}
 }
 
-// noCrash checks that no container of the new pods was restarted, or waits for a restart.
+// noCrash checks all pods that the watch has seen, except those named in before. None of their
+// containers may have been restarted, or be waiting for a restart.
 func (s *space) noCrash(w *watch, before ...string) {
 	s.t.Helper()
 	for _, p := range w.others(before...) {
@@ -118,8 +124,8 @@ func (s *space) noCrash(w *watch, before ...string) {
 	}
 }
 
-// inOrder checks that the containers of a pod that has gone ended without an error, and the agent
-// not after Holdpoint.
+// inOrder checks the last state of a pod that is gone. Both containers must have ended without an
+// error. The agent may not have ended later than Holdpoint, which is the native sidecar.
 func (s *space) inOrder(w *watch, name string) {
 	s.t.Helper()
 	p, _ := w.last(name)
@@ -133,7 +139,8 @@ func (s *space) inOrder(w *watch, name string) {
 	}
 }
 
-// deleted ends a pod of a manifest while everything that can be open is open.
+// deleted deletes the pod of a manifest while a question, streams and answers are open, and checks
+// how each of them ends and continues at the next pod.
 func deleted(t *testing.T, path string, sidecar bool) {
 	s := scene(t)
 	url := s.install(path)
@@ -152,19 +159,19 @@ func deleted(t *testing.T, path string, sidecar bool) {
 	s.note("streams of 8 s and answers end whole, longer ones with PROXY_DRAINING; the next pod is ready %.1f s after kubectl delete pod", time.Since(began).Seconds())
 }
 
-// TestSidecarIsDeleted runs kubectl delete pod, with a file as the store.
+// TestSidecarIsDeleted deletes the pod of sidecar.yaml, whose store is a file.
 func TestSidecarIsDeleted(t *testing.T) { deleted(t, "kubernetes/sidecar.yaml", true) }
 
-// TestContainerIsDeleted does the same with a plain container.
+// TestContainerIsDeleted does the same with container.yaml, where Holdpoint is a plain container.
 func TestContainerIsDeleted(t *testing.T) { deleted(t, "kubernetes/container.yaml", false) }
 
-// TestGatewayIsDeleted: one of two pods of a Service is deleted, with Redis. Its open runs end as
-// in the other tests, and the question is answered at the other pod.
+// TestGatewayIsDeleted: the store is Redis, and one of the two pods of a Service is deleted. Its
+// open runs must end as in the tests above, and the other pod must continue with the question.
 func TestGatewayIsDeleted(t *testing.T) {
 	s := scene(t)
 	s.gateway()
 	old := s.readyPods(gatewayLabel)[0]
-	c := s.gather(fmt.Sprintf("http://%s:7080/", old.Status.PodIP)) // all at one pod
+	c := s.gather(fmt.Sprintf("http://%s:7080/", old.Status.PodIP)) // all at the pod old
 	w := s.watch(gatewayLabel)
 	s.end(w, old.Metadata.Name, gatewayLabel)
 	c.drained()
@@ -173,7 +180,8 @@ func TestGatewayIsDeleted(t *testing.T) {
 	s.noCrash(w, old.Metadata.Name)
 }
 
-// TestIdlePodsAreDeleted: if nothing is open, the pod ends at once, whatever its grace period is.
+// TestIdlePodsAreDeleted: if no stream is open, a deleted pod must end at once, even if its grace
+// period is long.
 func TestIdlePodsAreDeleted(t *testing.T) {
 	s := scene(t)
 	url := s.install("kubernetes/sidecar.yaml", func(_ []object, d object) {
@@ -198,8 +206,8 @@ func TestIdlePodsAreDeleted(t *testing.T) {
 	s.note("grace period 610 s: gone after %.1f s, dark for %.1f s, %d of %d runs lost %q", took.Seconds(), dark.Seconds(), lost, sent, results)
 }
 
-// TestGracePeriodIsCutShort: the hook is ended after ten seconds, and the streams still end
-// properly before the kill.
+// TestGracePeriodIsCutShort: the pod gets only ten seconds to end. Kubernetes then ends the preStop
+// hook, but before it kills Holdpoint, all streams must still get their proper end.
 func TestGracePeriodIsCutShort(t *testing.T) {
 	s := scene(t)
 	url := s.install("kubernetes/sidecar.yaml")

@@ -19,8 +19,9 @@ import (
 	"time"
 )
 
-// TestFilesThatChange: Secrets and a ConfigMap change while a pod runs. It uses the new desk token,
-// headers, certificate and policy without a restart, and refuses the old token.
+// TestFilesThatChange: Secrets and a ConfigMap change while a pod runs. Without a restart,
+// Holdpoint must use the new token of the desk, headers, certificate and policy. It must refuse the
+// old token.
 func TestFilesThatChange(t *testing.T) {
 	s := scene(t)
 	secret := func(name, key, value string) {
@@ -102,7 +103,7 @@ func TestFilesThatChange(t *testing.T) {
 	}
 }
 
-// selfSigned returns a certificate and its key in PEM.
+// selfSigned returns a self-signed certificate with the common name, and its key, both in PEM.
 func selfSigned(t *testing.T, name string) (crt, key string) {
 	t.Helper()
 	own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

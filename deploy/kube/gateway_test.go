@@ -14,7 +14,8 @@ import (
 
 const gatewayLabel = "app.kubernetes.io/name=holdpoint"
 
-// agent applies the scripted agent as a pod, with its Service.
+// agent starts the scripted agent as a Deployment of its own, with a Service, and waits until the
+// node's DNS knows the Service.
 func (s *space) agent() {
 	s.t.Helper()
 	labels := object{"app.kubernetes.io/name": "agent"}
@@ -35,20 +36,20 @@ func (s *space) agent() {
 			}},
 		}})
 	s.rollout("deployment/agent")
-	// The node's DNS reads the API server once a second, or less often if that is busy.
+	// The DNS server reads Services once a second, or less often while the API server is busy.
 	s.until("the DNS knows the agent's Service", func() bool {
 		_, err := nodeDNS.LookupHost(s.t.Context(), "agent."+s.name+".svc.cluster.local")
 		return err == nil
 	})
 }
 
-// nodeDNS uses the DNS server of the node.
+// nodeDNS looks up names at the DNS server of the node.
 var nodeDNS = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, network, "198.18.0.1:53")
 }}
 
-// gateway applies the two replicas of deploy/kubernetes/gateway with their agent and their Redis,
-// and returns the URL of their Service.
+// gateway applies the two replicas of deploy/kubernetes/gateway, with an agent and a Redis for
+// them. It returns the URL of the Service of the replicas.
 func (s *space) gateway() string {
 	s.t.Helper()
 	s.agent()
@@ -61,8 +62,9 @@ func (s *space) gateway() string {
 	return s.service("holdpoint")
 }
 
-// TestGatewayReplicas: a question of one replica is answered at the other. The first one is killed
-// between question and answer, and then in the middle of an answer.
+// TestGatewayReplicas: a question that one replica has published must be answered at the other one.
+// Then the first replica is killed twice: between a question and its answer, and while an answer is
+// being carried out.
 func TestGatewayReplicas(t *testing.T) {
 	s := scene(t)
 	s.gateway()
@@ -99,7 +101,7 @@ func TestGatewayReplicas(t *testing.T) {
 	}
 }
 
-// named returns the current state of a pod.
+// named returns the current state of the pod with the name.
 func (s *space) named(selector, name string) pod {
 	s.t.Helper()
 	for _, p := range s.pods(selector) {
@@ -111,15 +113,16 @@ func (s *space) named(selector, name string) pod {
 	return pod{}
 }
 
-// evict requests a pod's eviction, as kubectl drain does, and returns the API's error.
+// evict asks the API server to evict the pod, as kubectl drain does. It returns the error of the
+// API server.
 func (s *space) evict(name string) error {
 	return ask(http.MethodPost, "/api/v1/namespaces/"+s.name+"/pods/"+name+"/eviction", object{
 		"apiVersion": "policy/v1", "kind": "Eviction", "metadata": object{"name": name, "namespace": s.name},
 	}, nil)
 }
 
-// TestGatewayIsEvicted: the PodDisruptionBudget allows the eviction of one replica and refuses the
-// second. No run is lost, and the question is answered.
+// TestGatewayIsEvicted: the PodDisruptionBudget must allow the eviction of one replica, and refuse
+// that of the second. No run may be lost, and the question must be answered.
 func TestGatewayIsEvicted(t *testing.T) {
 	s := scene(t)
 	url := s.gateway()
@@ -144,7 +147,8 @@ func TestGatewayIsEvicted(t *testing.T) {
 	s.note("%d of %d runs lost", lost, sent)
 }
 
-// rolled restarts a Deployment, and checks that no run is lost.
+// rolled restarts all pods of a Deployment by kubectl rollout restart, and checks that no run is
+// lost meanwhile.
 func (s *space) rolled(deployment, selector, url string, replicas int) {
 	s.t.Helper()
 	id := question(s.t, url, "rolled-"+s.name, "ask cake")
@@ -177,19 +181,20 @@ func (s *space) rolled(deployment, selector, url string, replicas int) {
 	}
 	s.noCrash(w, names...)
 	s.note("rollout restart: %d of %d runs lost", lost, sent)
-	if strings.Contains(selector, "holdpoint") { // the agent next to a sidecar loses its question with its pod
+	// the question of a sidecar's agent is lost with its pod
+	if strings.Contains(selector, "holdpoint") {
 		yes(s.t, url, "rolled-"+s.name, id)
 	}
 }
 
-// TestGatewayIsRolled restarts two replicas with Redis.
+// TestGatewayIsRolled restarts the two replicas of the gateway, whose store is Redis.
 func TestGatewayIsRolled(t *testing.T) {
 	s := scene(t)
 	s.rolled("deployment/holdpoint", gatewayLabel, s.gateway(), 2)
 }
 
-// TestSidecarsAreRolled restarts the two replicas of the Kustomize example. A pod gets runs when
-// its agent accepts them (/agentz), so none is lost.
+// TestSidecarsAreRolled restarts the two replicas of the Kustomize example. A new pod gets runs
+// only when its agent accepts them (/agentz), so no run may be lost.
 func TestSidecarsAreRolled(t *testing.T) {
 	s := scene(t)
 	s.redis("redis", "")

@@ -19,19 +19,19 @@ import (
 	"syscall"
 )
 
-// kubernetes is the version of the node.
+// kubernetes is the version of Kubernetes that the node runs.
 const kubernetes = "v1.37.2"
 
-// few is how many of its 2,800 packages may be missing in Go's cache. They can be built in a
-// minute.
+// few is how many of the 2,800 packages of Kubernetes may be missing in Go's build cache. So many
+// can be built in a minute.
 const few = 60
 
-// A module is the folder in which Kubernetes is built: main.go, and a go.mod that is derived from
-// Kubernetes' own.
+// A module is the folder in which Kubernetes is built. It contains main.go, and a go.mod that is
+// derived from the go.mod of Kubernetes.
 type module struct{ dir string }
 
-// environ returns the environment of every build, which must not change, so that a build uses Go's
-// cache.
+// environ returns the environment of every build. It must be the same each time, or a build could
+// not use Go's cache.
 func (m module) environ(more ...string) []string {
 	return append(append(os.Environ(), "GOFLAGS=-mod=mod -buildvcs=false", "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+runtime.GOARCH, "GOWORK=off"), more...)
 }
@@ -47,8 +47,9 @@ func (m module) run(ctx context.Context, environ []string, args ...string) (stri
 	return out.String(), nil
 }
 
-// newModule makes the folder. Modules in Kubernetes' own repository have version v0.0.0 in its
-// go.mod; on the proxy they are v0.37.2 for v1.37.2.
+// newModule makes the folder of a module. In the go.mod of Kubernetes, the modules of its own
+// repository have the version v0.0.0. On the module proxy they have, for Kubernetes v1.37.2, the
+// version v0.37.2.
 func newModule(ctx context.Context, more ...string) (module, error) {
 	dir, err := os.MkdirTemp("", "hyperkube-")
 	if err != nil {
@@ -82,8 +83,8 @@ var (
 	staging  = regexp.MustCompile(`(?m)^(\s+(?:require )?(k8s\.io/[\w-]+)) v0\.0\.0(\s|$)`)
 )
 
-// goMod returns the go.mod of hyperkube: that of Kubernetes, with Kubernetes itself as a
-// requirement.
+// goMod returns the go.mod of hyperkube. It is derived from own, the go.mod of Kubernetes, and also
+// requires Kubernetes itself.
 func goMod(own string) []byte {
 	version := "v0." + strings.TrimPrefix(kubernetes, "v1.")
 	own = strings.Replace(own, "module k8s.io/kubernetes", "module hyperkube", 1)
@@ -101,8 +102,8 @@ func goMod(own string) []byte {
 	return []byte(own + "\n")
 }
 
-// built returns the path of the binary. It is next to Go's cache, so that it survives the checkout,
-// and its name depends on all inputs.
+// built returns the path of the hyperkube binary. The path is next to Go's build cache, so that the
+// binary outlives this checkout. The name depends on everything from which the binary is built.
 func built() (string, error) {
 	out, err := exec.Command("go", "env", "GOCACHE", "GOVERSION").Output()
 	if err != nil {
@@ -124,7 +125,8 @@ func built() (string, error) {
 	return filepath.Join(filepath.Dir(cache), "holdpoint", "hyperkube-"+kubernetes+"-"+hex.EncodeToString(sum.Sum(nil))[:12]), nil
 }
 
-// isWarm returns nil if the binary exists, or can be built from Go's cache in a minute.
+// isWarm returns nil if the hyperkube binary exists, or can be built from Go's cache in about a
+// minute. Otherwise it returns an error.
 func isWarm(ctx context.Context) error {
 	path, err := built()
 	if err != nil {
@@ -147,7 +149,7 @@ func isWarm(ctx context.Context) error {
 	return nil
 }
 
-// hyperkube returns the path of the binary, and builds it if it is missing.
+// hyperkube returns the path of the hyperkube binary. It builds the binary if it is missing.
 func hyperkube(ctx context.Context) (string, error) {
 	path, err := built()
 	if err != nil {
@@ -160,7 +162,7 @@ func hyperkube(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer lock.Close() // also unlocks it
+	defer lock.Close() // also releases the lock
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", err
 	}

@@ -20,8 +20,9 @@ import (
 	"time"
 )
 
-// annotatedPod returns a restricted pod with the scripted agent, which asks for a sidecar. The
-// agent listens on all addresses until the injector makes it listen on 127.0.0.1.
+// annotatedPod returns a restricted pod with the scripted agent. Its annotations ask the injector
+// for a sidecar. The agent listens on all addresses, until the injector makes it listen only on
+// 127.0.0.1.
 func annotatedPod(annotations object) object {
 	restricted := object{"allowPrivilegeEscalation": false, "runAsNonRoot": true, "runAsUser": 65532, "capabilities": object{"drop": []any{"ALL"}}, "seccompProfile": object{"type": "RuntimeDefault"}}
 	all := object{"holdpoint/agent": "agent/agui", "holdpoint/address": "LISTEN"}
@@ -38,16 +39,17 @@ func annotatedPod(annotations object) object {
 	}
 }
 
-// agentOf returns the agent's container of a pod.
+// agentOf returns the container of the agent in the pod.
 func agentOf(pod object) object { return pod["spec"].(object)["containers"].([]any)[0].(object) }
 
-// serviceTo returns a Service for the pods of the scene.
+// serviceTo returns a Service that leads to the port target of the scene's pods.
 func serviceTo(name string, target any) object {
 	return object{"apiVersion": "v1", "kind": "Service", "metadata": object{"name": name},
 		"spec": object{"selector": object{"app": "agent"}, "ports": []any{object{"port": 80, "targetPort": target}}}}
 }
 
-// tryPod asks the API server for a pod in a dry run, and returns the names of its init containers.
+// tryPod sends the pod to the API server in a dry run. It returns the names of the init containers
+// that the pod would have, which include sidecars.
 func (s *space) tryPod(pod object) (sidecars []string, err error) {
 	var made struct {
 		Spec struct{ InitContainers []struct{ Name string } }
@@ -59,8 +61,9 @@ func (s *space) tryPod(pod object) (sidecars []string, err error) {
 	return sidecars, err
 }
 
-// asking requests pods until the returned function is called, which returns how many there were and
-// the first that did not get its sidecar.
+// asking sends annotated pods to the API server in dry runs, until the returned function is called.
+// That function returns how many pods were sent, and what was wrong with the first pod that did not
+// get its sidecar, or "".
 func (s *space) asking() func() (int64, string) {
 	var sent atomic.Int64
 	end, ended := make(chan struct{}), make(chan string)
@@ -86,16 +89,20 @@ func (s *space) asking() func() (int64, string) {
 	}
 }
 
-// TestInjector: the commands of docs/injector.md install the injector. A Deployment with the
-// annotations and a Service with a named targetPort get the sidecar, and a question is answered
-// through it. A pod that cannot work is refused with the reason. The certificate that the injector
-// makes is renewed, and its pods are replaced, while pods are created. While it is down, no
-// annotated pod starts without its sidecar. With a certificate from files it needs no rights.
+// TestInjector: the commands of docs/injector.md install the injector.
+//
+//   - A Deployment with the annotations must get the sidecar, and a Service with a named targetPort
+//     must lead to it. A question must be answered through the sidecar.
+//   - A pod that cannot work must be refused with the reason.
+//   - The injector renews the certificate that it makes, and its pods are replaced. Pods that are
+//     created meanwhile must get their sidecar.
+//   - While the injector is down, no annotated pod may start without its sidecar.
+//   - With a certificate from files, the injector must work without any rights.
 func TestInjector(t *testing.T) {
 	s := scene(t)
 	s.shell(`kubectl kustomize deploy/kubernetes/injector |
 		sed 's|[^ "]*/holdpoint:0.1.0|registry.example.com/holdpoint:1|' | kubectl apply -f -`)
-	t.Cleanup(func() { // otherwise no scene could create pods any more
+	t.Cleanup(func() { // if it stayed, no scene could create pods
 		for _, kind := range []string{"mutatingwebhookconfiguration", "validatingadmissionpolicybinding"} {
 			if out, err := s.try("delete", kind, "holdpoint-injector", "--ignore-not-found"); err != nil {
 				t.Error(out)
@@ -105,7 +112,7 @@ func TestInjector(t *testing.T) {
 			t.Error(out)
 		}
 	})
-	// A minute is the shortest lifetime, so that the test sees a renewal.
+	// One minute is the shortest lifetime that the setting allows. With it the test sees a renewal.
 	s.kubectl("-n", "holdpoint", "set", "env", "deployment/holdpoint-injector", "HOLDPOINT_INJECT_CERT_LIFETIME=1m")
 	s.injectorIsUp()
 	s.kubectl("-n", "holdpoint", "patch", "secret", "holdpoint-injector", "--type=json", "-p", `[{"op":"replace","path":"/data","value":{}}]`)
@@ -128,14 +135,15 @@ func TestInjector(t *testing.T) {
 	s.ofFiles()
 }
 
-// injectorIsUp waits for both replicas, and until API servers reach them.
+// injectorIsUp waits until both replicas of the injector are ready.
 func (s *space) injectorIsUp() {
 	s.t.Helper()
 	s.kubectl("-n", "holdpoint", "rollout", "status", "deployment/holdpoint-injector", fmt.Sprintf("--timeout=%v", patience))
 }
 
-// answered checks a Deployment and its Service, as in the page. The agent cannot be reached without
-// Holdpoint. A question survives its Holdpoint on a volume of the pod.
+// answered applies a Deployment and its Services as docs/injector.md shows them. The agent must be
+// reachable only through Holdpoint. A question must outlive a kill of Holdpoint, because the store
+// is on a volume of the pod.
 func (s *space) answered() {
 	t := s.t
 	t.Helper()
@@ -175,7 +183,8 @@ func (s *space) answered() {
 	s.kubectl("delete", "deployment/agent", "--wait=false")
 }
 
-// refusals checks that each refusal is shown by kubectl, and as an event of the ReplicaSet.
+// refusals checks that kubectl shows the reason of each refused pod, and that an event of the
+// ReplicaSet shows it too.
 func (s *space) refusals() {
 	t := s.t
 	t.Helper()
@@ -202,7 +211,7 @@ func (s *space) refusals() {
 		{"a dialect that is none", object{"env.holdpoint/DIALECT": "klingon"}, nil, `the sidecar would not start: HOLDPOINT_DIALECT "klingon"`},
 		{"a password", object{"env.holdpoint/STORE": "redis://u:p@redis"}, nil, "a password does not belong into an annotation"},
 		{"a misspelled annotation", object{"holdpoint/adress": "LISTEN"}, nil, "the injector has no such annotation"},
-		// Pod Security refuses it too, but later.
+		// Pod Security would refuse this pod too, but only after the injector.
 		{"the network of the node", nil, func(pod, _ object) { pod["spec"].(object)["hostNetwork"] = true }, "the pod has hostNetwork"},
 	} {
 		pod := annotatedPod(tt.annotations)
@@ -232,7 +241,7 @@ func (s *space) refusals() {
 	s.kubectl("delete", "deployment/refused", "--wait=false")
 }
 
-// ofJobs checks that the sidecar does not prevent a Job from ending.
+// ofJobs checks that a Job can complete although its pod has the sidecar.
 func (s *space) ofJobs() {
 	s.t.Helper()
 	template := annotatedPod(nil)
@@ -244,8 +253,8 @@ func (s *space) ofJobs() {
 	s.kubectl("wait", "--for=condition=complete", "job/once", fmt.Sprintf("--timeout=%v", patience))
 }
 
-// renewed checks that the certificate changes after two thirds of a minute, while the replicas are
-// replaced, and that no pod is refused because of it.
+// renewed checks that the injector renews its certificate, whose lifetime is a minute, while its
+// replicas are replaced. Meanwhile no pod may be refused.
 func (s *space) renewed() {
 	t := s.t
 	t.Helper()
@@ -263,7 +272,8 @@ func (s *space) renewed() {
 	}
 }
 
-// certificate returns the certificate in the Secret, or nil.
+// certificate returns the certificate in the injector's Secret, or nil if the Secret has no valid
+// pair of certificate and key.
 func (s *space) certificate() *x509.Certificate {
 	s.t.Helper()
 	var secret struct{ Data map[string]string }
@@ -279,7 +289,7 @@ func (s *space) certificate() *x509.Certificate {
 	return pair.Leaf
 }
 
-// shows reports whether the webhook's Service serves the certificate.
+// shows reports whether the webhook's Service serves the certificate want.
 func (s *space) shows(want *x509.Certificate) bool {
 	var service struct{ Spec struct{ ClusterIP string } }
 	if err := ask("GET", "/api/v1/namespaces/holdpoint/services/holdpoint-injector", nil, &service); err != nil {
@@ -293,9 +303,9 @@ func (s *space) shows(want *x509.Certificate) bool {
 	return c.ConnectionState().PeerCertificates[0].Equal(want)
 }
 
-// away checks that with failurePolicy Fail no annotated pod is created while the injector is down,
-// and that others are. With Ignore the API server's own policy refuses annotated pods. Without the
-// policy they start without a sidecar.
+// away checks what happens while the injector is down. With failurePolicy Fail, the API server must
+// create no annotated pod, but still create other pods. With failurePolicy Ignore, a policy in the
+// API server must refuse annotated pods. Without that policy, they would start without a sidecar.
 func (s *space) away() {
 	t := s.t
 	t.Helper()
@@ -328,8 +338,9 @@ func (s *space) away() {
 	s.until("the sidecar is added again", func() bool { got, _ := s.tryPod(annotatedPod(nil)); return len(got) == 1 })
 }
 
-// ofFiles checks the form for cert-manager. The test writes what cert-manager would write: a Secret
-// with a certificate, and the authority in the configuration. A renewed certificate is served.
+// ofFiles checks the form of the injector for cert-manager. The test writes what cert-manager would
+// write: a Secret with a certificate, and the certificate authority in the webhook configuration.
+// After a renewal, the webhook must serve the new certificate.
 func (s *space) ofFiles() {
 	t := s.t
 	t.Helper()
@@ -360,7 +371,7 @@ func (s *space) ofFiles() {
 	}
 }
 
-// webhookAuthority makes an authority.
+// webhookAuthority makes a certificate authority, and returns its certificate and its key.
 func webhookAuthority(t *testing.T) (*x509.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -381,7 +392,8 @@ func webhookAuthority(t *testing.T) (*x509.Certificate, *ecdsa.PrivateKey) {
 	return ca, key
 }
 
-// webhookCertificate makes a certificate for the webhook, and the Secret for it.
+// webhookCertificate makes a certificate for the webhook, signed by the authority, and the Secret
+// with it and its key.
 func webhookCertificate(t *testing.T, authority *x509.Certificate, key *ecdsa.PrivateKey) (*x509.Certificate, object) {
 	t.Helper()
 	own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// keys writes the keys, certificates and kubeconfigs of a cluster into a folder.
+// keys writes all keys, certificates and kubeconfigs of a cluster into the folder dir.
 func keys(dir string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -75,7 +75,8 @@ current-context: node
 	return nil
 }
 
-// pair writes a certificate and its key.
+// pair makes the certificate cert for the key own, signed by parent with the key signer. It writes
+// the certificate and own into dir, as name.crt and name.key.
 func pair(dir, name string, cert, parent *x509.Certificate, own, signer *ecdsa.PrivateKey) error {
 	der, err := x509.CreateCertificate(rand.Reader, cert, parent, own.Public(), signer)
 	if err != nil {

@@ -25,7 +25,8 @@ var packages = []servers.Tool{
 	servers.Containerd, servers.Runc, servers.CNIPlugins, servers.Etcd, servers.NFTables, servers.IPTables, servers.Conntrack, servers.IPRoute, servers.RedisServer,
 }
 
-// TestMain runs twice: outside it makes the node, and runs itself inside the node.
+// TestMain runs in two processes. The first one makes the node, and starts this test program again
+// inside the node's namespaces. The second one runs the tests.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if flag.Lookup("test.list").Value.String() != "" {
@@ -34,15 +35,16 @@ func TestMain(m *testing.M) {
 	if os.Getenv("KUBE_DIR") != "" {
 		os.Exit(inside(m))
 	}
-	// Processes with Pdeathsig end with the thread that started them.
+	// Linux kills a process with Pdeathsig when the thread that started it ends. So all must start
+	// from a thread that stays.
 	runtime.LockOSThread()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	os.Exit(outside(ctx))
 }
 
-// outside makes the node, runs the tests in it, and ends it. With KUBE=warm it succeeds without
-// tests if the machine cannot have a node within a minute.
+// outside makes the node, runs the tests in it, and ends it. It returns the exit code. With
+// KUBE=warm it runs no tests and returns 0 if the node cannot be made within a minute.
 func outside(ctx context.Context) int {
 	warm := os.Getenv("KUBE") == "warm"
 	if err := cannot(ctx, warm); err != nil {
@@ -73,7 +75,8 @@ func outside(ctx context.Context) int {
 	return code
 }
 
-// cannot returns why no node can be made here, or nil.
+// cannot returns an error that says why no node can be made on this machine, or nil. If warm is
+// true, Kubernetes must also be built already, or nearly.
 func cannot(ctx context.Context, warm bool) error {
 	if os.Geteuid() != 0 {
 		return errors.New("only root may make the namespaces of a node")
@@ -92,13 +95,14 @@ func cannot(ctx context.Context, warm bool) error {
 	return servers.Outside(func(t testing.TB) error { servers.Need(t, packages...); return nil })
 }
 
-// A node is a running node. Its folder has its logs and its keys.
+// A node is a running node of Kubernetes. The folder dir has the node's logs and keys.
 type node struct {
 	dir, bin, cgroup string
 	process          *exec.Cmd
 }
 
-// start builds what is missing and starts the node. It returns when the node can start pods.
+// start builds the programs that are missing and starts the node. It returns when the node can
+// start pods.
 func start(ctx context.Context, dir string) (*node, error) {
 	n := &node{dir: dir, bin: filepath.Join(dir, "bin"), cgroup: fmt.Sprintf("holdpoint-kube-%d", os.Getpid())}
 	for _, folder := range []string{"bin", "pki", "log", "images"} {
@@ -147,7 +151,7 @@ func start(ctx context.Context, dir string) (*node, error) {
 	return n, nil
 }
 
-// logs returns the last lines of the logs of the node's programs.
+// logs returns the last eight lines of each program's log on the node.
 func (n *node) logs() string {
 	var text strings.Builder
 	paths, _ := filepath.Glob(filepath.Join(n.dir, "log", "*.log"))
@@ -159,14 +163,14 @@ func (n *node) logs() string {
 	return text.String()
 }
 
-// run runs the tests inside the node, and returns their exit code.
+// run starts this test program inside the node's namespaces, and returns its exit code.
 func (n *node) run(ctx context.Context) int {
 	here, err := os.Getwd()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	program, err := os.Executable() // os.Args[0] may be relative to a folder that is not the node's working folder
+	program, err := os.Executable() // os.Args[0] may be a relative path
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -191,7 +195,8 @@ func (n *node) run(ctx context.Context) int {
 	return 1
 }
 
-// end kills the first process of the node's namespaces, which kills all processes in them.
+// end kills the first process in the node's namespaces. Linux then kills all other processes there.
+// Afterwards it removes the node's cgroups.
 func (n *node) end() {
 	n.process.Process.Kill()
 	n.process.Wait()
@@ -203,7 +208,7 @@ func (n *node) end() {
 	}
 }
 
-// remove removes the node's cgroups, and reports whether all are gone.
+// remove removes the cgroups with the name, and reports whether all of them are gone.
 func remove(cgroup string) bool {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -233,8 +238,8 @@ func remove(cgroup string) bool {
 	return done
 }
 
-// sweep removes the cgroups and folders of nodes whose test process was killed before it could
-// remove them.
+// sweep removes the cgroups and folders of earlier nodes whose test process was killed before it
+// could remove them.
 func sweep() {
 	left, _ := filepath.Glob("/sys/fs/cgroup/*/holdpoint-kube-*")
 	below, _ := filepath.Glob("/sys/fs/cgroup/memory/*/*/holdpoint-kube-*")

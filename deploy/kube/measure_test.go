@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// A form is a form of installation, with traffic of short runs.
+// A form is one way to install Holdpoint, such as a sidecar or a gateway, while short runs are sent
+// through its Service.
 type form struct {
 	name, deployment, label, service string
 	replicas                         int
@@ -43,8 +44,9 @@ func forms() []*form {
 	}
 }
 
-// measure counts the short runs that are lost while do ends one pod or all, until the form has all
-// its replicas again. do returns the pods that must go.
+// measure calls do, which ends one or all pods of the form and returns the names of the pods that
+// must disappear. measure counts the short runs that are lost, until all replicas of the form are
+// ready again.
 func (f *form) measure(way string, do func(pods []pod) []string) {
 	f.s.t.Helper()
 	all := func() bool { return len(f.s.readyPods(f.label)) == f.replicas && len(f.s.pods(f.label)) == f.replicas }
@@ -75,8 +77,8 @@ func (f *form) measure(way string, do func(pods []pod) []string) {
 	measures.list = append(measures.list, m)
 }
 
-// serving returns the pods. Those that get the short runs are first; with sessionAffinity it is
-// one.
+// serving returns the pods of the form. First come the pods that get the short runs. With
+// sessionAffinity that is a single pod.
 func (f *form) serving() []pod {
 	f.s.t.Helper()
 	var first, rest []pod
@@ -98,16 +100,18 @@ func names(list []pod) []string {
 	return all
 }
 
-// TestMeasure makes the table of docs/operations.md: how long a Service does not answer, and how
-// many short runs are lost, when pods end in five ways. Times are not checked, because machines
-// differ. With two replicas only a kill may lose runs.
+// TestMeasure makes the table of docs/operations.md. Pods end in five ways, and for each way the
+// table has how long the Service does not answer and how many short runs are lost. The test does
+// not check the times, because machines differ. It checks that installations with Redis, which have
+// several replicas, lose runs only by a kill.
 func TestMeasure(t *testing.T) {
 	summary := &space{t: t, began: time.Now()}
 	t.Cleanup(func() { took(t, summary) })
 	list := forms()
 	t.Run("ways", func(t *testing.T) {
 		for i, f := range list {
-			f.s = namespace(summary.t, fmt.Sprintf("measure-%d", i)) // it must exist until the drain
+			// of summary.t: the drain below needs it
+			f.s = namespace(summary.t, fmt.Sprintf("measure-%d", i))
 			t.Run(f.name, func(t *testing.T) {
 				t.Parallel()
 				f.s.t = t
@@ -156,8 +160,8 @@ func TestMeasure(t *testing.T) {
 	})
 }
 
-// drain drains the only node of the cluster. As soon as a pod of each form is ending, it makes the
-// node schedulable again, because the pods that replace them have no other node.
+// drain runs kubectl drain on the only node of the cluster. As soon as a pod of each form is
+// ending, drain makes the node schedulable again, because the new pods have no other node.
 func drain(t *testing.T, list []*form) {
 	t.Helper()
 	var arrived, ending atomic.Int32
@@ -165,7 +169,7 @@ func drain(t *testing.T, list []*form) {
 	begin := sync.OnceFunc(func() {
 		go func() {
 			text, err := list[0].s.try("drain", "node1", "--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=4m",
-				"--pod-selector=stays!=here") // the agent of a gateway, which has one replica
+				"--pod-selector=stays!=here") // spares the gateway's agent, which has one replica
 			if err != nil {
 				err = fmt.Errorf("kubectl drain: %w\n%s", err, text)
 			}

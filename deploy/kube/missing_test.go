@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestInstallSaysWhatIsMissing: helm install names the kind that the cluster does not have, or the
-// missing Secret, key, ConfigMap or claim, and installs nothing. It runs before any scene applies
-// these kinds. helm template uses no cluster and refuses nothing.
+// TestInstallSaysWhatIsMissing: if the cluster lacks a kind, a Secret, one of its keys, a ConfigMap
+// or a claim that the values name, helm install must name it and install nothing. The test runs
+// before any other scene applies these kinds. helm template asks no cluster, so it refuses nothing.
 func TestInstallSaysWhatIsMissing(t *testing.T) {
 	s := alone(t)
 	s.kubectl("create", "secret", "generic", "there", "--from-literal=password=x", "--from-literal=other=y")
@@ -47,7 +47,8 @@ func TestInstallSaysWhatIsMissing(t *testing.T) {
 	s.helm(later...)
 }
 
-// crds applies the definitions of the kinds of other projects that the manifests use.
+// crds applies the custom resource definitions of other projects' kinds that the manifests use, and
+// waits until the API server knows them.
 func (s *space) crds() {
 	s.t.Helper()
 	s.kubectl("apply", "--server-side", "-f", filepath.Join(dir, "crds"))
@@ -56,9 +57,9 @@ func (s *space) crds() {
 	}
 }
 
-// TestKindsOfOthers: the API server accepts the objects for routes, scaling and monitoring, with
-// the real definitions of Gateway API, the Prometheus operator and KEDA, and their rules (CEL).
-// There is no controller for them on the node.
+// TestKindsOfOthers: the API server must accept the manifests for routes, scaling and monitoring.
+// It has the real definitions of Gateway API, the Prometheus operator and KEDA, with their
+// validation rules (CEL). No controller for these kinds runs on the node.
 func TestKindsOfOthers(t *testing.T) {
 	s := scene(t)
 	s.crds()
@@ -94,8 +95,9 @@ func TestKindsOfOthers(t *testing.T) {
 	yes(t, url, "kinds", question(t, url, "kinds", "ask cake"))
 }
 
-// TestAgentAsRoot: with the Kustomize component an agent whose image runs as root does not start,
-// and the pod has the reason. Its container can opt out, if the namespace allows it.
+// TestAgentAsRoot: the Kustomize component forbids root. An agent whose image runs as root must not
+// start, and the state of the pod must say why. The agent's container can allow root for itself, if
+// the namespace permits that.
 func TestAgentAsRoot(t *testing.T) {
 	s := scene(t)
 	s.bring("registry.example.com/root:1", filepath.Join(dir, "bin", "agent"), "", nil)

@@ -18,8 +18,8 @@ import (
 	"strings"
 )
 
-// programs makes the programs of the node: links to Kubernetes' programs, the programs of this
-// folder, helm, and the images.
+// programs puts the programs of the node into its folders: links to Kubernetes' programs, the
+// programs of the subfolders here, helm, and the images.
 func programs(ctx context.Context, n *node) error {
 	if err := os.WriteFile(filepath.Join(n.dir, fmt.Sprintf("owner-%d", os.Getpid())), nil, 0o600); err != nil {
 		return err
@@ -54,7 +54,8 @@ func programs(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
-	next := released[:strings.LastIndexByte(released, ':')] + ":2" // for an upgrade
+	// the image to which a test upgrades
+	next := released[:strings.LastIndexByte(released, ':')] + ":2"
 	state := &tar.Header{Typeflag: tar.TypeDir, Name: "var/lib/holdpoint/", Mode: 0o755, Uid: 65532, Gid: 65532}
 	for _, i := range []struct {
 		file    string
@@ -74,7 +75,7 @@ func programs(ctx context.Context, n *node) error {
 	return nil
 }
 
-// released returns the name of Holdpoint's image in the manifests.
+// released returns the name of Holdpoint's image as the manifests have it, with its tag.
 func released() (string, error) {
 	b, err := os.ReadFile("../kubernetes/sidecar.yaml")
 	if err != nil {
@@ -87,8 +88,8 @@ func released() (string, error) {
 	return string(found[1]), nil
 }
 
-// image writes an image with one program and some folders, in the form of docker save. A file among
-// the folders has the content of the file with the same path on this machine.
+// image writes a container image in the format of docker save. It has one program and some folders.
+// If folders contains a regular file, its content is copied from the same path on this machine.
 func image(path string, names []string, program, user string, folders []*tar.Header, environ []string) error {
 	binary, err := os.ReadFile(program)
 	if err != nil {

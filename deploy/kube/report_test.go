@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// report has the scenes that have ended.
+// report lists the scenes (tests) that have ended.
 var report struct {
 	sync.Mutex
 	ended []string
 }
 
-// took prints the line of a scene at its end.
+// took prints the line of the scene that has ended: its result and how long it took.
 func took(t *testing.T, s *space) {
 	report.Lock()
 	defer report.Unlock()
@@ -43,14 +43,15 @@ func took(t *testing.T, s *space) {
 	}
 }
 
-// inside runs the tests in the node. All scenes of the package must end, unless some were selected
-// by name.
+// inside runs the tests in the node and returns the exit code. It fails if a test of the package
+// did not run, unless tests were selected or skipped by flags.
 func inside(m *testing.M) int {
 	if err := connect(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	// Scenes mostly wait. More of them at the same time would request more CPU than the node has.
+	// Scenes spend most of their time waiting, so several run at once. More than nine would request
+	// more CPU than the node has.
 	if err := flag.Set("test.parallel", "9"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -75,7 +76,7 @@ func inside(m *testing.M) int {
 	return code
 }
 
-// scenes returns the names of all tests of the package, from its source.
+// scenes returns the names of all tests of the package, read from its source.
 func scenes() ([]string, error) {
 	paths, err := filepath.Glob("*_test.go")
 	if err != nil {
@@ -96,14 +97,14 @@ func scenes() ([]string, error) {
 	return names, nil
 }
 
-// A measure is how long a Service did not answer, and how many of the short runs were lost, while a
-// pod ended in one way.
+// A measure is the result for one form of installation and one way to end a pod. dark is how long
+// the Service did not answer. lost of the sent short runs were lost.
 type measure struct {
 	form, way  string
 	dark       time.Duration
 	lost, sent int
 	restarts   int
-	results    []string // the results of the lost runs
+	results    []string // how the lost runs ended
 }
 
 var measures struct {
@@ -111,7 +112,7 @@ var measures struct {
 	list []measure
 }
 
-// table prints the measures in the form of docs/operations.md, and the results of the lost runs.
+// table prints the measures as a table for docs/operations.md, and then how the lost runs ended.
 func table() {
 	if len(measures.list) == 0 {
 		return

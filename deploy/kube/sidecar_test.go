@@ -8,8 +8,9 @@ import (
 
 const agentLabel = "app.kubernetes.io/name=agent"
 
-// install applies a manifest of a pod with the scripted agent, which keeps its questions and
-// actions on a volume, and returns the URL of its Service. edit changes the objects first.
+// install applies a manifest whose pod gets the scripted agent. The agent keeps its questions and
+// actions on a volume. install returns the URL of the pod's Service. The functions in edit can
+// change the objects before they are applied.
 func (s *space) install(path string, edit ...func(list []object, deployment object)) string {
 	s.t.Helper()
 	list := manifest(s.t, path)
@@ -26,8 +27,9 @@ func (s *space) install(path string, edit ...func(list []object, deployment obje
 	return s.service("agent")
 }
 
-// TestSidecarAnswers: the unchanged sidecar.yaml starts in a restricted namespace. A question is
-// asked and answered, and the action is done once.
+// TestSidecarAnswers: the pod of sidecar.yaml, which differs only by its images and the agent's
+// volume, must start in a restricted namespace. A question must be asked and answered, and the
+// action must be done once.
 func TestSidecarAnswers(t *testing.T) {
 	s := scene(t)
 	url := s.install("kubernetes/sidecar.yaml")

@@ -21,33 +21,34 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// An object is an object of Kubernetes as JSON.
+// An object is a Kubernetes object, decoded from JSON.
 type object = map[string]any
 
-// A space is the namespace of a scene. Pod Security admits only restricted pods to it.
+// A space is the namespace in which a scene (a test on the node) runs. Pod Security admits only
+// restricted pods to this namespace.
 type space struct {
 	t      *testing.T
-	owner  *testing.T // at the end of this test the namespace and its servers are removed
+	owner  *testing.T // when this test ends, the namespace is removed
 	name   string
 	began  time.Time
-	config string // its kubeconfig, because commands of the documentation name no namespace
+	config string // its kubeconfig, which selects the namespace
 	notes  []string
 }
 
-// patience is how long a scene waits for something that must happen. It is long because machines of
-// CI may be slow.
+// patience is how long a scene waits for something that must happen. It is long because CI machines
+// may be slow.
 const patience = 4 * time.Minute
 
 var capital = regexp.MustCompile(`[A-Z]+`)
 
-// scene begins a scene that runs in parallel with others, in its own namespace.
+// scene begins a scene in a namespace of its own. It runs in parallel with other scenes.
 func scene(t *testing.T) *space {
 	t.Helper()
 	t.Parallel()
 	return alone(t)
 }
 
-// alone begins a scene that runs before the parallel ones.
+// alone begins a scene that runs before the parallel scenes.
 func alone(t *testing.T) *space {
 	t.Helper()
 	s := namespace(t, strings.Trim(capital.ReplaceAllStringFunc(strings.TrimPrefix(t.Name(), "Test"), func(c string) string { return "-" + strings.ToLower(c) }), "-"))
@@ -55,8 +56,8 @@ func alone(t *testing.T) *space {
 	return s
 }
 
-// namespace makes a namespace, and deletes it at the end of the test. If the test has failed, it
-// first prints the state of the namespace.
+// namespace makes a namespace, and deletes it at the end of the test. If the test has failed,
+// namespace prints the pods, events and logs first.
 func namespace(t *testing.T, name string) *space {
 	t.Helper()
 	s := &space{t: t, owner: t, name: strings.ToLower(strings.ReplaceAll(name, "/", "-")), began: time.Now()}
@@ -88,13 +89,13 @@ func namespace(t *testing.T, name string) *space {
 	return s
 }
 
-// note adds a line to the report of the scene.
+// note adds a line to what the scene reports at its end.
 func (s *space) note(format string, a ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, a...))
 }
 
-// until waits until ok returns true. If it does not in time, the test fails and prints the state of
-// the namespace.
+// until waits until ok returns true. If this takes longer than patience, the test fails, and at its
+// end prints the state of the namespace.
 func (s *space) until(what string, ok func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(200 * time.Millisecond) {
@@ -124,9 +125,11 @@ func (s *space) dump() {
 	s.t.Log(text.String())
 }
 
-// command runs a program in the checkout, in the context of the namespace.
+// command runs a program in the root folder of the repository. kubectl and helm then use the
+// namespace of the space. It returns what the program printed.
 func (s *space) command(stdin, program string, args ...string) (string, error) {
-	// The test's context is not used, because it has ended when a cleanup prints the state.
+	// The context of the test is not used, because it has already ended when a cleanup prints the
+	// state of the namespace.
 	ctx, cancel := context.WithTimeout(context.Background(), patience+time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
@@ -141,10 +144,10 @@ func (s *space) command(stdin, program string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// try runs kubectl.
+// try runs kubectl, and returns its output and error.
 func (s *space) try(args ...string) (string, error) { return s.command("", "kubectl", args...) }
 
-// kubectl runs kubectl, which must succeed.
+// kubectl runs kubectl and returns its output. If kubectl fails, so does the test.
 func (s *space) kubectl(args ...string) string {
 	s.t.Helper()
 	out, err := s.try(args...)
@@ -154,7 +157,7 @@ func (s *space) kubectl(args ...string) string {
 	return out
 }
 
-// shell runs a command of the documentation exactly as written.
+// shell runs a command of the documentation in bash, exactly as it is written.
 func (s *space) shell(command string) string {
 	s.t.Helper()
 	out, err := s.command("", "bash", "-euo", "pipefail", "-c", command)
@@ -164,7 +167,7 @@ func (s *space) shell(command string) string {
 	return out
 }
 
-// helm runs helm, which must succeed.
+// helm runs helm and returns its output. If helm fails, so does the test.
 func (s *space) helm(args ...string) string {
 	s.t.Helper()
 	out, err := s.command("", "helm", args...)
@@ -174,7 +177,7 @@ func (s *space) helm(args ...string) string {
 	return out
 }
 
-// apply applies objects.
+// apply applies the objects by kubectl apply.
 func (s *space) apply(objects ...object) {
 	s.t.Helper()
 	b, err := json.Marshal(object{"apiVersion": "v1", "kind": "List", "items": objects})
@@ -186,8 +189,9 @@ func (s *space) apply(objects ...object) {
 	}
 }
 
-// get reads an object of the namespace. path is such as "services/agent", or, with the path of the
-// group, "apis/apps/v1:deployments/agent".
+// get reads an object of the namespace. For a core object, path is its plural kind and name, such
+// as "services/agent". For any other, the API path of its group comes first:
+// "apis/apps/v1:deployments/agent".
 func get[T any](s *space, path string) T {
 	s.t.Helper()
 	var v T
@@ -201,7 +205,8 @@ func get[T any](s *space, path string) T {
 	return v
 }
 
-// pods returns the pods with a label, such as "app=agent", or all if selector is "".
+// pods returns the pods whose labels match selector, such as "app=agent". If selector is "", it
+// returns all pods of the namespace.
 func (s *space) pods(selector string) []pod {
 	var list struct{ Items []pod }
 	if err := ask("GET", "/api/v1/namespaces/"+s.name+"/pods?labelSelector="+strings.ReplaceAll(selector, "=", "%3D"), nil, &list); err != nil {
@@ -210,7 +215,7 @@ func (s *space) pods(selector string) []pod {
 	return list.Items
 }
 
-// readyPods returns the pods with a label that are ready.
+// readyPods returns the pods that match selector and are ready.
 func (s *space) readyPods(selector string) []pod {
 	return slices.DeleteFunc(s.pods(selector), func(p pod) bool { return !p.ready() })
 }
@@ -221,8 +226,8 @@ func (s *space) rollout(name string) {
 	s.kubectl("rollout", "status", name, fmt.Sprintf("--timeout=%v", patience))
 }
 
-// service returns the URL of a Service after it answers, because a rollout ends shortly before the
-// node's rules lead to the new pod.
+// service returns the URL of a Service as soon as connections to it succeed. A rollout can be
+// complete a little before the node's network rules lead to the new pod.
 func (s *space) service(name string) string {
 	s.t.Helper()
 	service := get[struct {
@@ -252,7 +257,8 @@ func (s *space) kill(p pod, container string) {
 	}
 }
 
-// done returns the actions of the scripted agent for a thread, from the file on its volume.
+// done returns the actions that the scripted agent has done in the thread. It reads them from the
+// file on the agent's volume.
 func (s *space) done(thread string) []string {
 	s.t.Helper()
 	claim := get[struct{ Spec struct{ VolumeName string } }](s, "persistentvolumeclaims/agent-own")
@@ -269,11 +275,12 @@ func (s *space) done(thread string) []string {
 	return list
 }
 
-// redisPort is the last port of a Redis. The ports are in the node's network namespace.
+// redisPort counts the Redis servers of all scenes. Each server gets its own port of the node's
+// network namespace.
 var redisPort atomic.Int32
 
-// redis starts a Redis outside the cluster, and a Service for it. If it has a password, that is in
-// a Secret.
+// redis starts a Redis server on the node, outside of the cluster, and makes a Service of the given
+// name that leads to it.
 func (s *space) redis(name, password string) {
 	s.t.Helper()
 	port := 7000 + redisPort.Add(1)
@@ -307,7 +314,7 @@ func (s *space) redis(name, password string) {
 	)
 }
 
-// manifest reads the objects of a file of deploy.
+// manifest reads the objects in a file. path is relative to the folder deploy.
 func manifest(t *testing.T, path string) []object {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", path))
@@ -334,7 +341,7 @@ func parse(t *testing.T, text string) []object {
 	}
 }
 
-// one returns the only object of a kind.
+// one returns the first object of the kind in the list. If there is none, the test fails.
 func one(t *testing.T, list []object, kind string) object {
 	t.Helper()
 	for _, o := range list {
@@ -346,12 +353,13 @@ func one(t *testing.T, list []object, kind string) object {
 	return nil
 }
 
-// podSpec returns the spec of a Deployment's pods.
+// podSpec returns the spec of the pods that a Deployment makes.
 func podSpec(deployment object) object {
 	return deployment["spec"].(object)["template"].(object)["spec"].(object)
 }
 
-// container returns a container of a Deployment's pods.
+// container returns the container with the name in the pods of a Deployment, as a map that the
+// caller can change.
 func container(t *testing.T, deployment object, name string) object {
 	t.Helper()
 	for _, kind := range []string{"initContainers", "containers"} {
@@ -366,7 +374,7 @@ func container(t *testing.T, deployment object, name string) object {
 	return nil
 }
 
-// setEnv sets variables of a container, given as NAME=VALUE.
+// setEnv sets variables of the container c. They are given as NAME=VALUE.
 func setEnv(c object, variables ...string) {
 	list, _ := c["env"].([]any)
 	for _, v := range variables {
@@ -377,7 +385,7 @@ func setEnv(c object, variables ...string) {
 	c["env"] = list
 }
 
-// mount mounts a volume in a container.
+// mount adds the volume source to the Deployment's pods, and mounts it in the container c at path.
 func mount(deployment, c object, name, path string, source object) {
 	s := podSpec(deployment)
 	volumes, _ := s["volumes"].([]any)
@@ -390,13 +398,13 @@ func mount(deployment, c object, name, path string, source object) {
 	c["volumeMounts"] = append(mounts, object{"name": name, "mountPath": path})
 }
 
-// claim returns a claim of a volume.
+// claim returns a PersistentVolumeClaim of 1 GiB with the name.
 func claim(name string) object {
 	return object{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": object{"name": name},
 		"spec": object{"accessModes": []any{"ReadWriteOnce"}, "resources": object{"requests": object{"storage": "1Gi"}}}}
 }
 
-// encode returns an object as JSON.
+// encode returns v as JSON.
 func encode(t *testing.T, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)

@@ -14,8 +14,8 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// bring puts an image on the node: a program with the files that it needs, each at its own path,
-// and variables.
+// bring makes an image and imports it on the node. The image has a program, the files that the
+// program needs, each at the path it has on this machine, and variables.
 func (s *space) bring(name, program, user string, files []string, environ ...string) {
 	s.t.Helper()
 	path := filepath.Join(s.t.TempDir(), "image.tar")
@@ -31,7 +31,7 @@ func (s *space) bring(name, program, user string, files []string, environ ...str
 	}
 }
 
-// libraries returns the shared libraries of a program.
+// libraries returns the paths of the shared libraries that a program loads.
 func libraries(t *testing.T, program string) []string {
 	t.Helper()
 	out, err := exec.Command("ldd", program).Output()
@@ -45,16 +45,17 @@ func libraries(t *testing.T, program string) []string {
 	return list
 }
 
-// TestTenMinutes runs the blocks of docs/kubernetes-start.md exactly as written and in order, in
-// one shell. At their end a question is answered, and nothing is left. Images with the names of the
-// page are on the node already: Debian's Redis, and the agent of the scenes.
+// TestTenMinutes runs the blocks of docs/kubernetes-start.md in one shell, in order, and exactly as
+// they are written. In the end a question must be answered, and nothing may be left in the cluster.
+// The node has images with the names on the page: Debian's Redis, and the agent of the scenes.
 func TestTenMinutes(t *testing.T) {
 	s := scene(t)
 	redis, err := exec.LookPath("redis-server")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if redis, err = filepath.EvalSymlinks(redis); err != nil { // it is a link to redis-check-rdb in Debian
+	// in Debian it links to redis-check-rdb
+	if redis, err = filepath.EvalSymlinks(redis); err != nil {
 		t.Fatal(err)
 	}
 	own := filepath.Join(t.TempDir(), "redis-server")
@@ -75,7 +76,7 @@ func TestTenMinutes(t *testing.T) {
 	for _, b := range blocks {
 		script.WriteString(b.Text)
 	}
-	bin := t.TempDir() // replaces docker and make, because the node has no docker and no registry
+	bin := t.TempDir() // for docker and make, which cannot work on the node
 	for _, name := range []string{"docker", "make"} {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)

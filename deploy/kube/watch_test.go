@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// A watch records the pods of a namespace, also those that have gone.
+// A watch records the states of the pods in a namespace, including pods that are gone.
 type watch struct {
 	mu    sync.Mutex
-	pods  map[string]pod // the last state of each, by name
+	pods  map[string]pod // the last state of each pod, by name
 	gone  map[string]time.Time
 	lines []string
 	began time.Time
 }
 
-// watch starts to watch the pods with a label.
+// watch starts to record the pods that match selector.
 func (s *space) watch(selector string) *watch {
 	s.t.Helper()
 	w := &watch{pods: map[string]pod{}, gone: map[string]time.Time{}, began: time.Now()}
@@ -35,7 +35,8 @@ func (s *space) watch(selector string) *watch {
 	}
 	go func() {
 		for ctx.Err() == nil {
-			w.follow(ctx, path+"&watch=1&resourceVersion="+version) // the API server may end a watch at any time
+			// returns when the API server ends the watch
+			w.follow(ctx, path+"&watch=1&resourceVersion="+version)
 			if next, err := w.list(path); err == nil {
 				version = next
 			}
@@ -44,8 +45,8 @@ func (s *space) watch(selector string) *watch {
 	return w
 }
 
-// list records the existing pods, and those that have gone. It returns the version from which a
-// watch continues.
+// list records the pods that exist now, and as deleted those that were recorded earlier and no
+// longer exist. It returns the resourceVersion from which a watch can continue.
 func (w *watch) list(path string) (string, error) {
 	var now struct {
 		Metadata struct{ ResourceVersion string }
@@ -65,7 +66,7 @@ func (w *watch) list(path string) (string, error) {
 	return now.Metadata.ResourceVersion, nil
 }
 
-// follow records each change of the pods.
+// follow records each change of a pod, until the API server ends the request.
 func (w *watch) follow(ctx context.Context, path string) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://127.0.0.1:6443"+path, nil)
 	if err != nil {
@@ -79,7 +80,7 @@ func (w *watch) follow(ctx context.Context, path string) {
 	for dec := json.NewDecoder(resp.Body); ; {
 		var change struct {
 			Type   string
-			Object json.RawMessage // an error has another form
+			Object json.RawMessage // for type ERROR the object is not a pod
 		}
 		var p pod
 		if dec.Decode(&change) != nil || change.Type == "ERROR" || json.Unmarshal(change.Object, &p) != nil {
@@ -102,7 +103,7 @@ func (w *watch) add(change string, p pod) {
 	w.lines = append(w.lines, fmt.Sprintf("%6.1f s  %s", time.Since(w.began).Seconds(), line))
 }
 
-// last returns the last state of a pod, and whether the pod is gone.
+// last returns the last recorded state of the pod, and whether the pod is gone.
 func (w *watch) last(name string) (pod, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,7 +111,7 @@ func (w *watch) last(name string) (pod, bool) {
 	return w.pods[name], gone
 }
 
-// others returns the last states of the pods except these.
+// others returns the last states of all recorded pods, except those with these names.
 func (w *watch) others(names ...string) []pod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,14 +124,15 @@ func (w *watch) others(names ...string) []pod {
 	return list
 }
 
-// String returns everything that was recorded.
+// String returns everything that the watch has recorded, a line for each change.
 func (w *watch) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return strings.Join(w.lines, "\n")
 }
 
-// A traffic is short runs through a Service, sent at intervals without waiting for their ends.
+// A traffic sends short runs through a Service, one each 200 ms, without waiting for the end of the
+// previous one.
 type traffic struct {
 	mu   sync.Mutex
 	list []*run
@@ -138,7 +140,7 @@ type traffic struct {
 	done chan struct{}
 }
 
-// traffic starts to send short runs.
+// traffic starts to send short runs to the URL.
 func (s *space) traffic(url string) *traffic {
 	f := &traffic{stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
@@ -159,7 +161,7 @@ func (s *space) traffic(url string) *traffic {
 	return f
 }
 
-// end stops the traffic and waits for the last run.
+// end stops the traffic, and waits until all of its runs have ended.
 func (f *traffic) end() {
 	select {
 	case <-f.stop:
@@ -172,7 +174,7 @@ func (f *traffic) end() {
 	}
 }
 
-// flows reports whether the last ten runs that have ended succeeded.
+// flows reports whether the ten latest runs that have ended all succeeded.
 func (f *traffic) flows() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -193,8 +195,8 @@ func (f *traffic) flows() bool {
 	return false
 }
 
-// sum returns how long runs failed, how many failed, how many there were, and the results of those
-// that failed.
+// sum ends the traffic. It counts the runs since the time since: how long they failed (dark), how
+// many failed (lost), how many were sent, and how the lost ones ended.
 func (f *traffic) sum(since time.Time) (dark time.Duration, lost, sent int, results []string) {
 	f.end()
 	var from time.Time

@@ -1,4 +1,4 @@
-// Holdpoint is tested with this agent in the scenes of deploy/kube. The agent pauses as
+// Holdpoint is tested with this agent in the scenes (tests) of deploy/kube. The agent pauses as
 // ag-ui-langgraph does, and does what the user's message says:
 //
 //	ask NAME        asks whether to do NAME, and does it after an approval
@@ -8,8 +8,8 @@
 //	big MIB KIB     sends MIB of text in frames of KIB
 //	headers         sends the headers of its request
 //
-// If STATE is set, the agent keeps its open questions in that folder, and a line for each action in
-// the file done there. So both survive its process.
+// If the variable STATE names a folder, the agent keeps its open questions in that folder, and adds
+// a line for each action to the file "done" there. So both survive a restart of the agent.
 package main
 
 import (
@@ -45,7 +45,8 @@ type input struct {
 	} `json:"forwardedProps"`
 }
 
-// A memory has the open question of each thread.
+// A memory has the open question of each thread, in memory and, unless folder is "", also in files
+// of that folder.
 type memory struct {
 	mu     sync.Mutex
 	asked  map[string]string
@@ -63,7 +64,8 @@ func (m *memory) ask(thread, what string) {
 	}
 }
 
-// find returns the words of the message that caused the thread's open question, or nil.
+// find returns the words of the user's message that led to the thread's open question. It returns
+// nil if no question is open.
 func (m *memory) find(thread string) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -76,7 +78,8 @@ func (m *memory) find(thread string) []string {
 	return strings.Fields(what)
 }
 
-// end removes the question, and records the action if done is not "".
+// end removes the open question of the thread. If done is not "", it also records that the action
+// done was carried out.
 func (m *memory) end(thread, done string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -105,7 +108,8 @@ func main() {
 		listen = "127.0.0.1:8000"
 	}
 	m := &memory{asked: map[string]string{}, folder: os.Getenv("STATE")}
-	http.HandleFunc("/healthz", func(http.ResponseWriter, *http.Request) {}) // for a probe
+	// for the probes of Kubernetes
+	http.HandleFunc("/healthz", func(http.ResponseWriter, *http.Request) {})
 	http.HandleFunc("/", m.run)
 	server := &http.Server{Addr: listen}
 	ended := make(chan struct{})
@@ -129,11 +133,11 @@ func main() {
 	log.Print("ended")
 }
 
-// A stream is the answer to one run.
+// A stream is the agent's response to one run.
 type stream struct {
 	w  http.ResponseWriter
 	r  *http.Request
-	id string // of the message in the stream
+	id string // id of the message that the stream sends
 }
 
 func (s *stream) send(event map[string]any) {
@@ -146,7 +150,7 @@ func (s *stream) say(text string) {
 	s.send(map[string]any{"type": "TEXT_MESSAGE_CONTENT", "messageId": s.id, "delta": text})
 }
 
-// speak sends text once a second, and reports whether the client is still connected.
+// speak sends text once a second for so many seconds. It returns false if the client has left.
 func (s *stream) speak(word string, seconds int) bool {
 	for i := range seconds {
 		s.say(fmt.Sprintf("%s %d. ", word, i))
@@ -188,7 +192,8 @@ func (m *memory) run(w http.ResponseWriter, r *http.Request) {
 	s.send(map[string]any{"type": "RUN_FINISHED", "threadId": in.ThreadID, "runId": in.RunID})
 }
 
-// resume carries out the open question or not, and reports whether the client is still connected.
+// resume ends the thread's open question, and carries out its action if yes is true. It returns
+// false if the client has left.
 func (m *memory) resume(s *stream, thread string, yes bool) bool {
 	asked := m.find(thread)
 	if len(asked) == 0 {
@@ -213,8 +218,7 @@ func (m *memory) resume(s *stream, thread string, yes bool) bool {
 	return true
 }
 
-// talk does what the last message of the user says, and reports whether the client is still
-// connected.
+// talk does what the user's last message says. It returns false if the client has left.
 func (m *memory) talk(s *stream, in *input) bool {
 	text := ""
 	for _, message := range in.Messages {
@@ -253,7 +257,7 @@ func (m *memory) talk(s *stream, in *input) bool {
 	return heard
 }
 
-// number returns the i-th word as a number, or 0.
+// number returns words[i] as a number. It returns 0 if the command, words[0], takes no number.
 func number(words []string, i int) int {
 	if !slices.Contains([]string{"slow", "stream", "big"}, words[0]) || i >= len(words) {
 		return 0

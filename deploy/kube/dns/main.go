@@ -1,10 +1,12 @@
-// Holdpoint finds its agent and its Redis with this DNS server in the scenes of deploy/kube:
+// Holdpoint finds its agent and its Redis by this DNS server, which is the cluster's own, in the
+// scenes (tests) of deploy/kube:
 //
 //	dns LISTEN API CA CERT KEY
 //
-// It answers for the names of the Services of one cluster. Every second it reads Services and
-// EndpointSlices from the API server. A Service has its own addresses, a headless one the addresses
-// of its ready endpoints. It has no other names and forwards nothing.
+// It answers queries for the names of the cluster's Services. Every second it reads Services and
+// EndpointSlices from the API server. The name of a Service leads to the Service's own addresses.
+// The name of a headless Service leads to the addresses of its ready endpoints. Any other name is
+// unknown, and the server forwards no query.
 package main
 
 import (
@@ -23,7 +25,7 @@ import (
 	"time"
 )
 
-// A list has the members that matter here of a list of Services or EndpointSlices.
+// A list is a list of Services or EndpointSlices, with those members that this program reads.
 type list struct {
 	Items []struct {
 		Metadata struct {
@@ -105,7 +107,7 @@ func main() {
 	}
 }
 
-// read returns the addresses of each name.
+// read returns the addresses of each DNS name.
 func read(services, slices list) map[string][]netip.Addr {
 	names := map[string][]netip.Addr{}
 	for _, s := range services.Items {
@@ -134,7 +136,8 @@ const (
 	typeAAAA = 28
 )
 
-// answer returns the reply to a query (RFC 1035, section 4), or nil if it cannot be read.
+// answer returns the reply to a DNS query (RFC 1035, section 4), or nil if the query cannot be
+// parsed.
 func answer(query []byte, names map[string][]netip.Addr) []byte {
 	if len(query) < header || binary.BigEndian.Uint16(query[4:]) == 0 {
 		return nil

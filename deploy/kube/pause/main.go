@@ -1,5 +1,6 @@
-// Holdpoint runs in namespaces that this process holds, as every pod in the scenes of deploy/kube.
-// The process does nothing until it is ended.
+// Holdpoint and the agent of a pod run in Linux namespaces that this process holds, as the pause
+// container does in any cluster. It serves the scenes (tests) of deploy/kube, and does nothing
+// until a signal ends it.
 package main
 
 import (

@@ -16,7 +16,7 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// holdpoint returns a real proxy in front of upstream.
+// holdpoint returns the handler of a real Holdpoint in front of upstream.
 func holdpoint(upstream string) (http.Handler, error) {
 	dialect, err := dialects.All().New("auto", nil)
 	if err != nil {
@@ -57,8 +57,8 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 }
 
-// TestWithoutHoldpoint: the demonstration checks its claims, so it fails with a proxy that
-// translates nothing.
+// TestWithoutHoldpoint: the demonstration must check what it claims. So it must fail with a proxy
+// that translates nothing.
 func TestWithoutHoldpoint(t *testing.T) {
 	var out strings.Builder
 	err := Run(t.Context(), Options{Out: &out, Holdpoint: func(upstream string) (http.Handler, error) {
@@ -97,8 +97,8 @@ func TestAPersonOpensTheAddress(t *testing.T) {
 	}
 }
 
-// TestTheBackendAloneIsAsLangGraphIs: the scripted backend behaves as the recordings of LangGraph
-// show.
+// TestTheBackendAloneIsAsLangGraphIs: without Holdpoint, the scripted backend of the demonstration
+// must behave like LangGraph in the recordings.
 func TestTheBackendAloneIsAsLangGraphIs(t *testing.T) {
 	b := newBackend()
 	server := httptest.NewServer(b)

@@ -14,28 +14,32 @@ import (
 // A pair is the dialect of a recording, and the dialect that HOLDPOINT_DIALECT names instead.
 type pair struct{ found, named string }
 
-// String returns the pair as alike has it.
+// String returns the pair as it is written in the map alike.
 func (p pair) String() string { return fmt.Sprintf("{%q, %q}", p.found, p.named) }
 
-// alike has the pairs of dialects that doctor cannot always distinguish. The first one asked, and
-// HOLDPOINT_DIALECT names the second one. The number counts the recordings without a hint that
-// another dialect fits better. Most of these recordings ask with the interrupt outcome only, which
-// both dialects read. In the others, the named dialect makes the same questions from other events.
+// alike lists the pairs of dialects that doctor cannot always tell apart. In each pair, found is
+// the dialect that asked in the recording, and named is the dialect that HOLDPOINT_DIALECT names.
+// The number counts the recordings for which doctor gives no hint that found would fit better than
+// named. Most of these recordings ask only by the interrupt outcome, which both dialects read. In
+// the rest, the dialect named reads the same questions from other events.
 //
-// A dialect that asks by a call of its own needs {"agui", <dialect>}: 1. The recording is
-// contract/several-runs-pause, whose first run ends without a question. Find out the reason for any
-// other pair before you add it: one dialect may read the other one's call as a question.
+// A new dialect that asks by a tool call needs the entry {"agui", <dialect>}: 1. The recording
+// counted there is contract/several-runs-pause, whose first run ends without a question. If the
+// test reports any other pair, find out the reason before you add it: one dialect may wrongly read
+// the other one's tool call as a question.
 var alike = map[pair]int{
 	{"agui", "mastra"}:          128, // the dialect mastra reads everything that agui reads
 	{"agui", "agent-framework"}: 92, {"agui", "aws-strands"}: 92, {"agui", "draft"}: 92, {"agui", "langgraph"}: 92,
-	// agui reads any backend with the outcome, and makes the same questions for some.
+	// agui reads the interrupt outcome of any backend. For some recordings it makes the same
+	// questions as the backend's own dialect.
 	{"agent-framework", "agui"}: 76, {"langgraph", "agui"}: 2, {"draft", "agui"}: 1,
 	{"agui", "adk"}: 1, {"agui", "agno"}: 1, {"agui", "request-approval"}: 1, {"agui", "tool-call"}: 1,
 }
 
-// TestAnotherFrameworksDialect: each recording with a question is played under every dialect for
-// AG-UI backends. There is no hint under its own dialect and under the one that its scenario names.
-// There is a hint under any other dialect, except for the recordings counted in alike.
+// TestAnotherFrameworksDialect: doctor examines each recording with a question under every dialect
+// for AG-UI backends. Under the dialect that asked in the recording, and under the dialect that its
+// scenario names, doctor must not hint at another dialect. Under every other dialect it must give
+// that hint, except for the recordings that the map alike counts.
 func TestAnotherFrameworksDialect(t *testing.T) {
 	var names []string
 	for _, name := range dialects.All().Names() {
@@ -74,7 +78,7 @@ func TestAnotherFrameworksDialect(t *testing.T) {
 			}
 		}
 	}
-	if testing.Short() { // fewer recordings are played, so only larger numbers are errors
+	if testing.Short() { // fewer recordings are played, so n may be too small
 		for p, n := range passed {
 			if n > alike[p] {
 				t.Errorf("alike has %v: %d, and %d recordings have no hint, such as %s", p, alike[p], n, example[p])

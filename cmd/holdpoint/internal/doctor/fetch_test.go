@@ -43,8 +43,8 @@ func fetch(t *testing.T, h http.HandlerFunc, p Probe) *Report {
 	return r
 }
 
-// TestTheHarmlessRun: doctor sends one run with a message and no tools, on a new thread, with the
-// given headers, to exactly the given address.
+// TestTheHarmlessRun: doctor sends exactly one run to the given address, with the given headers.
+// The run has one message, no tools and a new thread.
 func TestTheHarmlessRun(t *testing.T) {
 	stream := stored(t, "langgraph/approve-py-0.0.43/1.upstream.sse")
 	threads := map[string]bool{}
@@ -74,8 +74,8 @@ func TestTheHarmlessRun(t *testing.T) {
 	}
 }
 
-// TestOneRequestOnly: if Holdpoint would send this server another request, doctor notes that and
-// does not send it.
+// TestOneRequestOnly: for some streams Holdpoint would send the server one more request. Doctor
+// must not send that request, and its report must note that there would be one.
 func TestOneRequestOnly(t *testing.T) {
 	asked := 0
 	r := fetch(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -139,8 +139,8 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 }
 
-// TestNative: a server that does not speak AG-UI gets a request of its own form if -dialect names
-// it.
+// TestNative: with -dialect strands, doctor must send a request in the format of Strands' native
+// server, which does not speak AG-UI.
 func TestNative(t *testing.T) {
 	r := fetch(t, func(w http.ResponseWriter, req *http.Request) {
 		if body, _ := io.ReadAll(req.Body); !strings.Contains(string(body), `"prompt":"`+DefaultMessage) {
@@ -154,7 +154,8 @@ func TestNative(t *testing.T) {
 	}
 }
 
-// TestABackendThatHangs: when the timeout is reached, doctor examines what was received until then.
+// TestABackendThatHangs: at the timeout, doctor must examine the part of the stream that it has
+// received.
 func TestABackendThatHangs(t *testing.T) {
 	for name, stream := range map[string]string{"silent": "", "in the middle": started} {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -185,8 +186,8 @@ func TestABackendThatHangs(t *testing.T) {
 	}
 }
 
-// A deadline is a context whose error is DeadlineExceeded as soon as it is canceled, so that no
-// test has to wait.
+// A deadline is a context that reports DeadlineExceeded as soon as it is canceled. With it a test
+// need not wait for a real deadline.
 type deadline struct{ context.Context }
 
 func (d deadline) Err() error {
@@ -196,7 +197,8 @@ func (d deadline) Err() error {
 	return nil
 }
 
-// watched calls cancel as soon as bytes of the body were read.
+// watched is an http.RoundTripper that calls cancel as soon as the client has read bytes of the
+// response's body.
 type watched struct{ cancel func() }
 
 func (w *watched) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -250,8 +252,8 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// TestARunOfSeveralRequests: for LangGraph Server, doctor sends all requests of a run. The
-// recordings of the first turns are recognized.
+// TestARunOfSeveralRequests: a run of LangGraph Server takes several requests, and doctor must send
+// all of them. It must recognize the first turn of each recording.
 func TestARunOfSeveralRequests(t *testing.T) {
 	list, err := scenario.List(recordings, "langgraph-server")
 	if err != nil || len(list) < 30 {
@@ -293,7 +295,7 @@ func TestARunOfSeveralRequests(t *testing.T) {
 		})
 	}
 	for name, c := range map[string]struct {
-		status map[string]int // statuses, by the end of the path
+		status map[string]int // by the end of the request's path
 		says   string
 	}{
 		"no key":                      {map[string]int{"/threads": 401}, "-header"},

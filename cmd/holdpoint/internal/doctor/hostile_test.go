@@ -27,7 +27,7 @@ func examine(t *testing.T, body string) *Report {
 	return r
 }
 
-// TestWhatIsNoStream: for anything else than a stream of a backend, the report has the reason.
+// TestWhatIsNoStream: if the answer is not a complete stream of a backend, the report must say why.
 func TestWhatIsNoStream(t *testing.T) {
 	for name, c := range map[string]struct {
 		body string
@@ -61,8 +61,8 @@ func TestWhatIsNoStream(t *testing.T) {
 	}
 }
 
-// TestNothingOfThePayloadIsTold: the report has no text of the stream and no control characters, as
-// text and as JSON.
+// TestNothingOfThePayloadIsTold: the report, as text and as JSON, must contain no text from the
+// stream and no control characters.
 func TestNothingOfThePayloadIsTold(t *testing.T) {
 	const secret = "hunter2"
 	evil := "\\u001b[2J\\u202eevil\\u0007" + strings.Repeat("x", 500)
@@ -120,7 +120,8 @@ type endless struct{}
 
 func (endless) Read(b []byte) (int, error) { return len(b), nil }
 
-// TestTools: a call of a tool that the client declares is not a question.
+// TestTools: a call of a tool that the client itself declares is not a question, even if the tool
+// is named like one that asks.
 func TestTools(t *testing.T) {
 	a := Answer{Body: stored(t, "request-approval/approve-b/1.upstream.sse")}
 	for tools, want := range map[string]Verdict{"": Keeps, `[{"name":"request_approval","description":"","parameters":{}}]`: Plain} {
@@ -138,9 +139,9 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestOldCards: a client without a protocol version may be CopilotKit, whose older cards read the
-// backend's own announcement. If the backend sends one, the report names the setting that keeps
-// these cards working.
+// TestOldCards: a client that sends no protocol version may be CopilotKit, whose older cards read
+// the event by which the backend itself announces a question. If the backend sends this event, the
+// report must name the setting that keeps these cards working.
 func TestOldCards(t *testing.T) {
 	for name, c := range map[string]struct {
 		recording, version string

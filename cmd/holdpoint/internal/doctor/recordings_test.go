@@ -19,7 +19,7 @@ type recording struct {
 	family string
 	answer Answer
 	tools  []byte // tools that the turn's request declares
-	asked  string // dialect of the question at the end of the turn, or ""
+	asked  string // dialect that asked at the end of the turn, or ""
 	env    map[string]string
 }
 
@@ -32,7 +32,7 @@ func allRecordings(t *testing.T) []recording {
 	var list []recording
 	for _, s := range scenarios {
 		if s.Folder() == "langgraph-server" {
-			continue // a run there has several answers, and each alone is incomplete
+			continue // its runs have several answers, each incomplete
 		}
 		for turn := 1; turn <= s.Turns; turn++ {
 			var request struct {
@@ -59,7 +59,8 @@ func allRecordings(t *testing.T) []recording {
 	return list
 }
 
-// stored returns a part of a scenario. name is FOLDER/SCENARIO/PART.
+// stored returns one part of a scenario of testdata. name is FOLDER/SCENARIO/PART, as in
+// strands/approve-py/1.upstream.sse.
 func stored(t *testing.T, name string) []byte {
 	t.Helper()
 	at := strings.LastIndex(name, "/")
@@ -83,18 +84,19 @@ func answerOf(part []byte) Answer {
 	return a
 }
 
-// A tally counts the recordings of a family: those whose dialect doctor reports correctly (told),
-// those that do not show it (untold), and those that are not an answer of an agent (none).
+// A tally counts the recordings of one folder of testdata. told counts the recordings whose dialect
+// doctor reports correctly, untold those for which it reports no dialect, and none those that are
+// not a stream of an agent.
 type tally struct{ told, untold, none int }
 
-// String returns the tally as tallies has it.
+// String returns the tally as it is written in the map tallies.
 func (n tally) String() string {
 	return fmt.Sprintf("{told: %d, untold: %d, none: %d}", n.told, n.untold, n.none)
 }
 
-// tallies has the expected numbers, by folder of testdata. A run without a question does not show
-// its dialect. Most untold recordings are such runs: the last runs of threads whose questions were
-// answered.
+// tallies has the expected numbers for each folder of testdata. A run without a question does not
+// show its dialect, so it counts as untold. Most of the untold recordings are the last run of a
+// thread, after the question was answered.
 var tallies = map[string]tally{
 	"adk":              {told: 38, untold: 73, none: 1},
 	"agent-framework":  {told: 142, untold: 244, none: 5},
@@ -113,9 +115,10 @@ var tallies = map[string]tally{
 	"tool-call":        {untold: 61},
 }
 
-// otherwise has the recordings whose first turn asks, but for which doctor reports another dialect,
-// or none, without the variables of their scenario. The refusal of a run because its thread waits
-// counts as a question only together with the history in its request.
+// otherwise lists recordings whose first turn asks a question, but for which doctor reports another
+// dialect ("agui") or no dialect (""), because it does not have the variables of the scenario. In
+// some of them the backend refuses a run because its thread still waits for an answer. Doctor takes
+// such a refusal as a question only if it also knows the history in the request.
 var otherwise = map[string]string{
 	"agent-framework/dotnet-input/1.upstream.sse":                "agui",
 	"agent-framework/dotnet-input-auto/1.upstream.sse":           "agui",
@@ -135,10 +138,10 @@ var otherwise = map[string]string{
 	"strands/asked-what-py/1.upstream.sse":                       "",
 }
 
-// TestRecordings: for each recording, doctor reports the dialect that asks in it, or none. It
-// reports another dialect only for the recordings in the map otherwise. If the first turn of any
-// other recording asks, doctor recognizes it, except if the stream is cut off or only the
-// scenario's variables make it a question.
+// TestRecordings: for each recording, doctor must report the dialect that asks in it, or no
+// dialect. For the recordings in the map otherwise it must report what the map says. In every other
+// recording whose first turn asks a question, it must report the dialect. Two kinds are exempt: a
+// stream that is cut off, and a stream that only the scenario's variables turn into a question.
 func TestRecordings(t *testing.T) {
 	got := map[string]tally{}
 	for _, r := range allRecordings(t) {
@@ -202,7 +205,8 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// dialect returns the only dialect that may be reported for the recording, or "" if several may.
+// dialect returns the only dialect that doctor may report for the recording, or "" if several
+// dialects are right.
 func (r recording) dialect() string {
 	switch {
 	case r.asked != "":
@@ -213,11 +217,12 @@ func (r recording) dialect() string {
 	return r.family
 }
 
-// version matches the version of the package in the name of a scenario: py-0.0.47, 1.7.0, rc7,
-// b260219.
+// version matches the package's version in the name of a scenario, such as -py-0.0.47, -1.7.0, -rc7
+// or -b260219.
 var version = regexp.MustCompile(`-(?:(py|ts)-)?(\d+\.\d+\.\d+|rc\d|b\d{6})(?:-|/)`)
 
-// frameworkIsRight checks the reported framework and version against the name of the scenario.
+// frameworkIsRight checks the framework and the version in the report against the name of the
+// scenario.
 func frameworkIsRight(t *testing.T, r recording, report *Report) {
 	t.Helper()
 	if made := r.framework(); made != "" && report.Framework.Name != "" &&
@@ -248,8 +253,8 @@ func frameworkIsRight(t *testing.T, r recording, report *Report) {
 	}
 }
 
-// framework returns the framework that made the recording, from the name of its scenario, or "" if
-// the name does not show it.
+// framework returns the framework that made the recording, or "" if the name of the scenario does
+// not show the framework.
 func (r recording) framework() string {
 	scenario := strings.TrimPrefix(r.name, r.family+"/")
 	for _, one := range []struct{ begins, name string }{
@@ -267,8 +272,9 @@ func (r recording) framework() string {
 	return sections[r.family]
 }
 
-// TestVersionsByTheOutcome: each text in asTested is reported for some recording of its framework,
-// and for none without a question.
+// TestVersionsByTheOutcome: each text in the maps asTested and asAnnounced must appear as the
+// version in the report of some recording of its framework, but never in the report of a recording
+// without a question.
 func TestVersionsByTheOutcome(t *testing.T) {
 	told := map[string]int{}
 	for _, r := range allRecordings(t) {
@@ -302,7 +308,8 @@ func TestVersionsByTheOutcome(t *testing.T) {
 	}
 }
 
-// TestMarks: each mark is in some recording, and in no recording of another framework.
+// TestMarks: each mark (an event that only one framework sends) must appear in some recording of
+// its framework, and in no recording of another framework.
 func TestMarks(t *testing.T) {
 	list := allRecordings(t)
 	known := map[string]int{}
@@ -331,8 +338,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestTooOld: if Holdpoint refuses a question because its backend is too old, the report names the
-// version that is needed, and no setting that would let the tool run.
+// TestTooOld: Holdpoint refuses the questions of a backend that is too old. Then the report must
+// name the version that is needed, and must not name a setting that would let the tool run unasked.
 func TestTooOld(t *testing.T) {
 	n := 0
 	for _, r := range allRecordings(t) {

@@ -9,8 +9,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// TestSupport: the report quotes docs/support.md correctly. Every dialect and every mark has a
-// section there, and every package in its tables is read.
+// TestSupport: what the report quotes must be in docs/support.md. The page must have a section for
+// every dialect and every mark, and the report must know every package in the page's tables.
 func TestSupport(t *testing.T) {
 	list := readSupportedVersions()
 	for _, name := range dialects.All().Names()[1:] {

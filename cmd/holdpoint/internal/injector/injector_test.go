@@ -29,7 +29,8 @@ const review = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","re
 	"kind":{"group":"","version":"v1","kind":"Pod"},"object":{"metadata":{"name":"agent-1","annotations":{"holdpoint/agent":"agent/PORT"}},
 	"spec":{"containers":[{"name":"agent","ports":[{"name":"http","containerPort":8000}]}]}}}}`
 
-// TestWebhook: reviews are answered, and other requests get a clear error.
+// TestWebhook: the webhook must answer an AdmissionReview, and any other request with an error that
+// says what is wrong.
 func TestWebhook(t *testing.T) {
 	var log bytes.Buffer
 	ready := false
@@ -71,7 +72,8 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// An apiServer is a test API server with one Secret and one MutatingWebhookConfiguration.
+// An apiServer plays the API server of Kubernetes in tests. It has one Secret and one
+// MutatingWebhookConfiguration.
 type apiServer struct {
 	t      *testing.T
 	folder string
@@ -83,7 +85,7 @@ type apiServer struct {
 	version int
 	minor   string
 	down    bool
-	// before runs once, immediately before the next write.
+	// before is called once, immediately before the next write is handled.
 	before func()
 	writes []string
 }
@@ -109,7 +111,8 @@ func (a *apiServer) put(file, text string) {
 	}
 }
 
-// answer handles requests as an API server does, including conflicts of the resourceVersion.
+// answer handles a request like a real API server. It also refuses a write whose resourceVersion is
+// not the current one.
 func (a *apiServer) answer(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodGet && a.before != nil {
 		before := a.before
@@ -180,13 +183,14 @@ func versionOf(object map[string]any) string {
 	return v
 }
 
-// touch gives an object another resourceVersion.
+// touch gives the object a new resourceVersion.
 func (a *apiServer) touch(object map[string]any) {
 	a.version++
 	object["metadata"].(map[string]any)["resourceVersion"] = strings.Repeat("v", a.version)
 }
 
-// trusted returns the authorities in the configuration.
+// trusted returns the certificate authorities that the webhook configuration tells API servers to
+// trust.
 func (a *apiServer) trusted() *x509.CertPool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -214,7 +218,8 @@ func (a *apiServer) keeper(now func() time.Time) *Keeper {
 	return k
 }
 
-// look calls the keeper's step, and checks that API servers trust the certificate that it serves.
+// look runs one step of the keeper. Then it checks that an API server would trust the certificate
+// that the keeper serves, and returns that certificate.
 func look(t *testing.T, a *apiServer, k *Keeper) *x509.Certificate {
 	t.Helper()
 	if err := k.step(context.Background()); err != nil {
@@ -235,8 +240,9 @@ func shown(t *testing.T, a *apiServer, k *Keeper) *x509.Certificate {
 	return c.Leaf
 }
 
-// TestCertificate: two replicas share one certificate, a restart keeps it, and it is renewed before
-// it expires. API servers trust the certificate of each replica at every step.
+// TestCertificate: two replicas of the injector share one certificate. A restarted replica uses the
+// same one, and it is renewed before it expires. After every step, API servers must trust the
+// certificate that each replica serves.
 func TestCertificate(t *testing.T) {
 	a := newAPIServer(t)
 	at := time.Date(2026, 11, 28, 20, 0, 0, 0, time.UTC)
@@ -276,8 +282,8 @@ func TestCertificate(t *testing.T) {
 	look(t, a, one)
 }
 
-// TestCertificateTwoAtOnce: if two replicas renew at the same time, the second to write uses the
-// certificate of the first.
+// TestCertificateTwoAtOnce: if two replicas make a certificate at the same time, the second one to
+// write must use the certificate that the first one wrote.
 func TestCertificateTwoAtOnce(t *testing.T) {
 	a := newAPIServer(t)
 	one, two := a.keeper(time.Now), a.keeper(time.Now)
@@ -287,12 +293,13 @@ func TestCertificateTwoAtOnce(t *testing.T) {
 	}
 }
 
-// TestCertificateIsMended: a Secret or configuration that somebody has changed is restored.
+// TestCertificateIsMended: if somebody has changed the Secret or the webhook configuration, the
+// keeper must restore it.
 func TestCertificateIsMended(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		undo func(a *apiServer)
-		same bool // the certificate is kept
+		same bool // whether the certificate stays the same
 	}{
 		{"an empty Secret", func(a *apiServer) { delete(a.secret, "data") }, false},
 		{"a Secret of something else", func(a *apiServer) { a.secret["data"].(map[string]any)["tls.crt"] = "!" }, false},
@@ -317,7 +324,8 @@ func TestCertificateIsMended(t *testing.T) {
 	}
 }
 
-// TestCertificateFailures: the error names what is missing, and the listener keeps its certificate.
+// TestCertificateFailures: if the keeper cannot do its step, its error must name what is missing,
+// and the listener must keep its certificate.
 func TestCertificateFailures(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string
@@ -346,8 +354,8 @@ func TestCertificateFailures(t *testing.T) {
 	}
 }
 
-// TestOldKubernetes: versions before 1.33 are refused, because an injected pod would get no
-// requests there.
+// TestOldKubernetes: the injector must refuse Kubernetes before 1.33, where an injected pod would
+// get no requests.
 func TestOldKubernetes(t *testing.T) {
 	for minor, want := range map[string]bool{"32": false, "33": true, "32+": false, "40": true, "": true} {
 		a := newAPIServer(t)

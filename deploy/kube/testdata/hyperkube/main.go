@@ -1,5 +1,5 @@
-// Hyperkube is one binary with all programs of a cluster of one node. Its name in the command line
-// selects the program.
+// Hyperkube is one binary that contains all programs of a cluster with one node. The name under
+// which it is called selects the program.
 package main
 
 import (
