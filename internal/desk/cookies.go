@@ -8,9 +8,9 @@ import (
 	"holdpoint/internal/desk/api"
 )
 
-// WithoutSessions removes the desk's session cookies from the requests of next. Browsers send a
-// cookie to every port of a host, and an agent that got one could answer its own questions. Without
-// a desk it returns next.
+// WithoutSessions returns a handler that removes the desk's session cookies from each request
+// before it calls next. Browsers send a cookie to every port of a host, and an agent that got the
+// cookie could answer its own questions. If there is no desk, WithoutSessions returns next itself.
 func (s *Settings) WithoutSessions(next http.Handler) http.Handler {
 	if !s.IsOn() {
 		return next
@@ -31,8 +31,8 @@ func hasSession(line string) bool {
 	return slices.ContainsFunc(api.Cookies, func(name string) bool { return strings.Contains(line, name) })
 }
 
-// withoutSession returns the lines of a Cookie header without the desk's cookies, and the others
-// byte for byte, or nil if none is left.
+// withoutSession returns the lines of a Cookie header without the desk's cookies. All other cookies
+// stay the same byte for byte. It returns nil if there are no other cookies.
 func withoutSession(lines []string) []string {
 	var kept []string
 	for _, line := range lines {

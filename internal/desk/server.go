@@ -22,12 +22,14 @@ import (
 	"holdpoint/store"
 )
 
-// Options are what the rest of the program gives the desk's listener.
+// Options has the parts of the program that the desk's listener needs.
 type Options struct {
-	Store       store.Store
-	Agents      map[string]api.Agent
-	OtherAgents func(agent, dialect string) api.Agent // agents that other processes serve
-	// OnDecided, if set, is called for each record that is decided.
+	Store  store.Store
+	Agents map[string]api.Agent
+	// returns an Agent that judges decisions for an agent of another process
+	OtherAgents func(agent, dialect string) api.Agent
+	// OnDecided, if set, is called with the key of a record when every question of its pause has a
+	// decision.
 	OnDecided func(store.Key)
 
 	Events         event.Sink
@@ -35,39 +37,39 @@ type Options struct {
 	Notices        func(*event.Event) (store.Notice, bool)
 	OnNotices      func(store.Key)
 
-	// Keys returns the keys that sign sessions, derived for a purpose.
+	// Keys returns the keys that sign sessions. They are derived for the purpose.
 	Keys func(purpose string) ([][]byte, error)
-	// Peers are HOLDPOINT_TRUSTED_PEERS.
+	// Peers is the value of HOLDPOINT_TRUSTED_PEERS.
 	Peers  principal.Peers
 	Front  *front.Settings
-	Screen io.Writer // a terminal on which a new token is shown
+	Screen io.Writer // the terminal on which a new token is shown
 	Logger *slog.Logger
 }
 
-// A Server is the desk's listener.
+// A Server is the desk's listener with its API and page.
 type Server struct {
 	settings *Settings
 	given    Options
 	http     *http.Server
 	listener net.Listener
-	gate     *principal.Gate // nil if callers are identified by their tokens
+	gate     *principal.Gate // nil if tokens of the desk identify the callers
 	tokens   *api.Tokens
 	keys     *api.Keys // keys that sign sessions
 	end      context.CancelFunc
 }
 
-// The desk's responses are short, and its requests have small bodies or none.
+// The timeouts are short, because the desk's requests and responses are small.
 const (
 	readTimeout  = 20 * time.Second
 	writeTimeout = time.Minute
 	lastWords    = 2 * time.Second
 )
 
-// sessionPurpose is the purpose for which the keys of sessions are derived.
+// sessionPurpose is the purpose for which the keys that sign sessions are derived.
 const sessionPurpose = "holdpoint desk sessions 1"
 
-// New makes the desk and listens. It returns nil if this process has none. A token that it makes is
-// shown by Options.Screen.
+// New makes the desk and opens its listener. It returns nil if this process has no desk. If it
+// makes a token, it shows the token on Options.Screen.
 func (s *Settings) New(o Options) (*Server, error) {
 	if !s.IsHere() {
 		return nil, nil
@@ -98,7 +100,7 @@ func (s *Settings) New(o Options) (*Server, error) {
 	return d, nil
 }
 
-// Start begins to serve.
+// Start begins to serve requests.
 func (d *Server) Start() {
 	d.settings.LogStart(d.given.Peers, d.given.Logger)
 	attrs := []any{"desk_addr", d.settings.Listen.Address.Shown(d.listener), "auth", d.settings.Auth.String()}
@@ -117,7 +119,7 @@ func (d *Server) Start() {
 	}()
 }
 
-// Stop ends the desk. Responses under way have a short time to finish. It may be called twice.
+// Stop ends the desk. Requests in progress have lastWords to finish. Stop may be called twice.
 func (d *Server) Stop() {
 	d.end()
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
@@ -126,7 +128,7 @@ func (d *Server) Stop() {
 	_ = d.http.Close()
 }
 
-// ReloadKeys derives the keys of sessions again.
+// ReloadKeys derives the keys that sign sessions again.
 func (d *Server) ReloadKeys() error {
 	keys, err := d.given.Keys(sessionPurpose)
 	if err == nil {
@@ -135,7 +137,7 @@ func (d *Server) ReloadKeys() error {
 	return err
 }
 
-// ReloadTokens returns a function that reads the token file again, or nil if there is none.
+// ReloadTokens returns a function that reads the token file again, or nil if there is no such file.
 func (d *Server) ReloadTokens() func() error {
 	if d.settings.Token.File == "" {
 		return nil
@@ -149,8 +151,8 @@ func (d *Server) ReloadTokens() func() error {
 	}
 }
 
-// ReloadPolicy returns a function that reads the policy again, and the file's name. The function is
-// nil if there is no policy.
+// ReloadPolicy returns a function that reads the policy file again, and the name of that file. The
+// function is nil if there is no policy.
 func (d *Server) ReloadPolicy() (do func() error, file string) {
 	if d.settings.policy == nil {
 		return nil, ""
@@ -158,7 +160,8 @@ func (d *Server) ReloadPolicy() (do func() error, file string) {
 	return d.settings.policy.Reload, d.settings.policy.Name()
 }
 
-// access returns a function for the rights in effect, or nil if everybody has all rights.
+// access returns a function that returns the rights in effect. It returns nil if there is no
+// policy, so that every caller has all rights.
 func (s *Settings) access() func() policy.Access {
 	if s.policy == nil {
 		return nil
@@ -166,7 +169,8 @@ func (s *Settings) access() func() policy.Access {
 	return func() policy.Access { return s.policy.Now().Access }
 }
 
-// newGate returns the gate that identifies callers of the desk, or nil if their tokens do.
+// newGate returns the gate that identifies callers of the desk by a header or by an issuer's
+// tokens. It returns nil if tokens of the desk identify them.
 func (s *Settings) newGate(peers principal.Peers, logger *slog.Logger) *principal.Gate {
 	switch s.Auth {
 	case "header":
@@ -192,7 +196,7 @@ func (d *Server) trusts(req *http.Request) bool {
 	return d.settings.Peers(d.given.Peers).Has(peer.Addr().Unmap().WithZone(""))
 }
 
-// makeToken makes and shows a token for a desk that has none.
+// makeToken makes a token for a desk without tokens, and shows it.
 func (d *Server) makeToken() {
 	text, token := api.NewToken(api.Operator)
 	d.settings.tokens = []api.Token{token}
@@ -203,8 +207,8 @@ func (d *Server) makeToken() {
 	fmt.Fprintf(d.given.Screen, textDeskAddress, scheme, d.listener.Addr(), text)
 }
 
-// LogStart warns about the consequences of who can reach the desk. others are
-// HOLDPOINT_TRUSTED_PEERS.
+// LogStart logs warnings about settings that allow more people than expected to decide at the desk.
+// The parameter others is the value of HOLDPOINT_TRUSTED_PEERS.
 func (s *Settings) LogStart(others principal.Peers, logger *slog.Logger) {
 	if !s.IsHere() {
 		return
@@ -220,7 +224,8 @@ func (s *Settings) LogStart(others principal.Peers, logger *slog.Logger) {
 	}
 }
 
-// A Carrier carries decisions from Start to Stop. Without one, only the chat carries them.
+// A Carrier sends the desk's decisions to the agents, from Start to Stop. In a process without a
+// Carrier, a decision waits for the chat's next request.
 type Carrier struct {
 	*carry.Carrier
 	first func()
@@ -228,8 +233,9 @@ type Carrier struct {
 	ended chan struct{}
 }
 
-// NewCarrier makes the carrier for agents by their names. It returns nil if there is no desk, or
-// nothing is carried. first is called after the start, and may wait for the store.
+// NewCarrier makes the Carrier for agents, which are keyed by their names. It returns nil if there
+// is no desk, or if HOLDPOINT_DESK_CARRY_WITHIN is 0. The function first is called once after the
+// start, and may wait for the store.
 func (s *Settings) NewCarrier(kept store.Store, agents map[string]carry.Agent, first func(), logger *slog.Logger) *Carrier {
 	if !s.IsOn() || s.CarryWithin == 0 {
 		return nil
@@ -237,7 +243,7 @@ func (s *Settings) NewCarrier(kept store.Store, agents map[string]carry.Agent, f
 	return &Carrier{Carrier: carry.New(carry.Options{Store: kept, Agents: agents, Within: s.CarryWithin, Log: logger}), first: first, ended: make(chan struct{})}
 }
 
-// Start begins to carry.
+// Start begins to send decisions.
 func (c *Carrier) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.end = cancel
@@ -248,13 +254,14 @@ func (c *Carrier) Start() {
 	}()
 }
 
-// Stop begins no further run, and waits for those under way.
+// Stop lets no further run begin, and waits for the runs in progress.
 func (c *Carrier) Stop() {
 	c.end()
 	<-c.ended
 }
 
-// Decided returns the function that announces a decided record, or nil without a carrier.
+// Decided returns the function to call with the key of a record when its pause is decided. It
+// returns nil if c is nil.
 func (c *Carrier) Decided() func(store.Key) {
 	if c == nil {
 		return nil

@@ -1,5 +1,5 @@
-// Package desk is the part of the program for the desk: its variables, its listener with the API
-// and the page, and the carrier of decisions.
+// Package desk is the part of the program for the desk (the web page of approvers): its variables,
+// its listener with the API and the page, and the carrier that sends decisions to the agents.
 //
 // It does not handle runs, and serves nothing by itself: package api has the API, and package page
 // has the page's files.
@@ -21,7 +21,7 @@ import (
 	"holdpoint/internal/variables"
 )
 
-// Settings are the variables of the desk.
+// Settings has the variables of the desk.
 type Settings struct {
 	Listen       listen.Variable   `env:"DESK_LISTEN" envDefault:"off" short:"address of the desk, where questions are answered outside of the chat" doc:"address of the desk, which lists open questions and accepts decisions, in the same forms as LISTEN, or off (docs/desk.md). elsewhere: another process on the store has the desk, and this one sends its decisions to the agent. Every caller must identify itself, also on loopback (DESK_AUTH). With HOLDPOINT_TLS_CERT_FILE the desk accepts only TLS"`
 	Auth         auth              `env:"DESK_AUTH" envDefault:"token" values:"token|header|jwt" doc:"how a caller of the desk identifies itself: by a token of DESK_TOKEN_FILE, by the header of a trusted proxy such as oauth2-proxy, or by an issuer's bearer token (docs/desk.md#who)"`
@@ -39,14 +39,15 @@ type Settings struct {
 	Policy       string            `env:"POLICY" doc:"YAML file with the rights at the desk (docs/desk.md#rights). It is read again when it changes. It is required if DESK_AUTH is header or jwt. Without it each token of the desk has all rights"`
 
 	tokens []api.Token // set by Check
-	makes  bool        // whether to make a token, because none is set
+	makes  bool        // make a token at start, because no token is set
 	policy *policy.File
 }
 
-// elsewhere is the address for a desk in another process on the same store.
+// elsewhere is the value of HOLDPOINT_DESK_LISTEN if another process on the same store has the
+// desk.
 const elsewhere = "elsewhere"
 
-// IsOn reports whether there is a desk, in this process or another.
+// IsOn reports whether there is a desk, in this process or in another one.
 func (s *Settings) IsOn() bool { return !s.Listen.Off() }
 
 // IsElsewhere reports whether another process has the desk.
@@ -55,7 +56,8 @@ func (s *Settings) IsElsewhere() bool { return s.Listen.String() == elsewhere }
 // IsHere reports whether this process has the desk's listener.
 func (s *Settings) IsHere() bool { return s.IsOn() && !s.IsElsewhere() }
 
-// Peers returns the networks whose headers the desk believes. others are HOLDPOINT_TRUSTED_PEERS.
+// Peers returns the networks of proxies whose headers the desk believes. The parameter others is
+// the value of HOLDPOINT_TRUSTED_PEERS.
 func (s *Settings) Peers(others principal.Peers) principal.Peers {
 	if len(s.TrustedPeers) > 0 {
 		return s.TrustedPeers
@@ -63,18 +65,19 @@ func (s *Settings) Peers(others principal.Peers) principal.Peers {
 	return others
 }
 
-// UsesPeers reports whether the desk believes headers of HOLDPOINT_TRUSTED_PEERS.
+// UsesPeers reports whether the desk believes headers from the networks in HOLDPOINT_TRUSTED_PEERS.
 func (s *Settings) UsesPeers() bool {
 	return s.IsHere() && s.ByHeader() && len(s.TrustedPeers) == 0
 }
 
-// ByHeader reports whether a proxy names callers in a header, over a network.
+// ByHeader reports whether a proxy connects to the desk over a network, and names the caller in a
+// header.
 func (s *Settings) ByHeader() bool { return s.Auth == "header" && !s.Listen.Address.Unix() }
 
 // ByToken reports whether an issuer's bearer tokens identify callers.
 func (s *Settings) ByToken() bool { return s.Auth == "jwt" }
 
-// An auth is HOLDPOINT_DESK_AUTH: how callers of the desk authenticate.
+// An auth is the value of HOLDPOINT_DESK_AUTH: the way in which callers of the desk authenticate.
 type auth string
 
 // UnmarshalText accepts token, header and jwt.
@@ -88,13 +91,13 @@ func (a *auth) UnmarshalText(text []byte) error {
 	return errors.New(textAuth)
 }
 
-// String returns the value of the variable.
+// String returns the value of HOLDPOINT_DESK_AUTH.
 func (a auth) String() string { return string(a) }
 
-// A pageURL is HOLDPOINT_DESK_URL. Its path ends in a slash.
+// A pageURL is the address in HOLDPOINT_DESK_URL. Its path ends in a slash.
 type pageURL struct{ *url.URL }
 
-// UnmarshalText reads the address.
+// UnmarshalText reads the address of the page. It adds a slash to the path if needed.
 func (d *pageURL) UnmarshalText(text []byte) error {
 	u, err := url.Parse(string(text))
 	switch {
@@ -120,10 +123,10 @@ func (d pageURL) String() string {
 	return d.URL.String()
 }
 
-// ErrOff is the error for a variable of the desk while the desk is off.
+// ErrOff is the error for a variable of the desk that is set although the desk is off.
 var ErrOff = errors.New(textNoDesk)
 
-// Check reads the files of the settings, and returns what is wrong.
+// Check reads the files that the settings name, and returns the errors in the settings.
 func (s *Settings) Check() (errs []error) {
 	if !s.IsHere() {
 		return s.checkUnused()
@@ -134,7 +137,8 @@ func (s *Settings) Check() (errs []error) {
 	return append(errs, s.checkCallers()...)
 }
 
-// checkUnused returns an error for each variable of a listener that this process does not have.
+// checkUnused returns an error for each variable that has no effect, because this process does not
+// have the desk's listener.
 func (s *Settings) checkUnused() (errs []error) {
 	for _, of := range []struct {
 		name string
@@ -152,8 +156,8 @@ func (s *Settings) checkUnused() (errs []error) {
 	return errs
 }
 
-// checkCallers judges the settings that identify callers and give them rights, and reads their
-// files.
+// checkCallers checks the settings that identify callers and give them rights, and reads the files
+// that these settings name.
 func (s *Settings) checkCallers() (errs []error) {
 	wrong := func(name, format string, args ...any) { errs = append(errs, variables.Atf(name, format, args...)) }
 	if s.Policy != "" {
@@ -232,7 +236,8 @@ func (s *Settings) checkIssuer() (errs []error) {
 	return errs
 }
 
-// checkTokens reads the tokens. On loopback a desk without tokens makes one at start.
+// checkTokens reads the tokens. A desk that listens on loopback and has no tokens makes a token at
+// start.
 func (s *Settings) checkTokens() (errs []error) {
 	if !s.Token.IsSet() {
 		if s.Listen.Address.Loopback() {
@@ -246,7 +251,8 @@ func (s *Settings) checkTokens() (errs []error) {
 	return variables.Split(err)
 }
 
-// readTokens reads the tokens of the variable or the file. Its errors contain no part of a token.
+// readTokens reads the tokens in HOLDPOINT_DESK_TOKEN or in its file. Its errors contain no part of
+// a token.
 func (s *Settings) readTokens() ([]api.Token, error) {
 	text, err := s.Token.Read("DESK_TOKEN")
 	if err != nil {
@@ -263,9 +269,9 @@ func (s *Settings) readTokens() ([]api.Token, error) {
 	return list, errors.Join(errs...)
 }
 
-// CheckScreen returns why no token can be made for the desk, or nil. A new token is shown on a
-// person's terminal and nowhere else, because a container's output goes into a log that others
-// read. isTerminal says that the output is such a terminal.
+// CheckScreen returns an error if a token must be made for the desk but cannot be shown. A new
+// token is shown only on a person's terminal: the output of a container goes into a log, which
+// others can read. isTerminal says that the output is a terminal.
 func (s *Settings) CheckScreen(isTerminal bool, environ []string) error {
 	if !s.makes {
 		return nil

@@ -5,7 +5,7 @@ package desk
 // example. The comment of a log line says what it means and what to do; docs/warnings.md is made
 // from these comments.
 
-// What is wrong with the variables.
+// Errors in the variables of the desk.
 const (
 	textNoAuthNone     = "callers must say who they are: in a pod the agent, and each tool that it runs, reaches every address of the pod. Want token, header or jwt"
 	textAuth           = "want token, header or jwt"

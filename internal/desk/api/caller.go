@@ -178,14 +178,15 @@ func (d *Desk) callerFromGate(w http.ResponseWriter, req *http.Request) *Caller 
 	return nil
 }
 
-// slowness is how long the response to a wrong token is delayed after too many of them, so that
-// each guess occupies a connection for that long.
+// slowness is the delay of the response to a wrong token, after too many wrong tokens. So each
+// guess occupies a connection for this time.
 const slowness = time.Second
 
 // realm names the desk to a browser or program that has to send credentials.
 const realm = "holdpoint desk"
 
-// unknown answers a request without a token, or with a wrong one.
+// unknown refuses a request whose sender is unknown. shown says that the request has a token, which
+// is wrong; otherwise it has none.
 func (d *Desk) unknown(w http.ResponseWriter, req *http.Request, shown bool) {
 	challenge := `Bearer realm="` + realm + `"`
 	if shown {
@@ -198,8 +199,8 @@ func (d *Desk) unknown(w http.ResponseWriter, req *http.Request, shown bool) {
 	d.refuseUnknown(w, textWantToken)
 }
 
-// mayTry counts a wrong token. If there were too many from this address, it answers the request and
-// returns false.
+// mayTry counts a wrong token. If too many wrong tokens came from this address, it responds to the
+// request with an error and returns false.
 func (d *Desk) mayTry(w http.ResponseWriter, req *http.Request) bool {
 	wait := d.tries.take(networkOf(req.RemoteAddr))
 	if wait == 0 {
@@ -217,13 +218,13 @@ func (d *Desk) mayTry(w http.ResponseWriter, req *http.Request) bool {
 	return false
 }
 
-// refuseUnknown answers that the sender is unknown, and how to authenticate.
+// refuseUnknown responds that the sender is unknown, and says how to authenticate.
 func (d *Desk) refuseUnknown(w http.ResponseWriter, detail string) {
 	refuseAs(w, problem{Status: http.StatusUnauthorized, Code: codeUnauthenticated, Detail: detail, Auth: string(d.opts.Auth)})
 }
 
-// mayChange counts a change by the caller. If there were too many, it answers the request and
-// returns false.
+// mayChange counts a change by the caller. If the caller made too many changes, it responds to the
+// request with an error and returns false.
 func (d *Desk) mayChange(w http.ResponseWriter, who *Caller) bool {
 	wait := d.changes.take(who.Name)
 	if wait > 0 {
@@ -233,11 +234,11 @@ func (d *Desk) mayChange(w http.ResponseWriter, who *Caller) bool {
 	return wait == 0
 }
 
-// An Auth is a way to authenticate a caller.
+// An Auth is a way in which a caller can authenticate.
 type Auth string
 
-// AuthToken: by a token from a file; a browser gets a session for it. AuthHeader: by the header of
-// a trusted proxy. AuthJWT: by a token of an issuer. The zero Auth is AuthToken.
+// AuthToken: by a token from a file; a browser gets a session for it. AuthHeader: by a header that
+// a trusted proxy sets. AuthJWT: by a token of an issuer. An empty Auth means AuthToken.
 const (
 	AuthToken  Auth = "token"
 	AuthHeader Auth = "header"
@@ -252,15 +253,16 @@ func (d *Desk) me(w http.ResponseWriter, req *http.Request) {
 		Groups  []string  `json:"groups"`
 		Auth    Auth      `json:"auth"`
 		Session bool      `json:"session"`
-		Until   time.Time `json:"until,omitzero"` // the session's end
+		Until   time.Time `json:"until,omitzero"` // when the session ends
 		Rights  []string  `json:"rights"`
 	}{c.Name, append([]string{}, c.Groups...), d.opts.Auth, c.session != nil, c.session.expiry(), c.anywhere().Names()})
 }
 
-// trusts reports whether the request's X-Forwarded-Proto is believed.
+// trusts reports whether the desk believes the X-Forwarded-Proto of the request.
 func (d *Desk) trusts(req *http.Request) bool { return d.opts.Trusted != nil && d.opts.Trusted(req) }
 
-// secure reports whether the browser's connection uses TLS: to this process, or to a trusted proxy.
+// secure reports whether the browser's connection uses TLS. The connection may end at this process
+// or at a trusted proxy.
 func (d *Desk) secure(req *http.Request) bool {
 	if req.TLS != nil {
 		return true

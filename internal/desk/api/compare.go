@@ -9,30 +9,32 @@ import (
 	"holdpoint/internal/desk/fields"
 )
 
-// A comparedField is a field compared with recent approvals.
+// A comparedField says how a field of a call compares with the same field of calls that were
+// approved recently.
 type comparedField struct {
 	Path string `json:"path"`
-	// Usual is the value that all approved calls had in this field, and Same means that this call
-	// has it too.
+	// Usual is the value that this field had in all approved calls. Same means that this call has
+	// the same value. Usual is nil if the values differed.
 	Usual *string `json:"usual,omitempty"`
 	Same  bool    `json:"same,omitempty"`
-	// Least and Most are the smallest and largest approved numbers, as they were written. If this
-	// number lies outside, Times is its ratio to the largest or the smallest.
+	// Least and Most are the smallest and the largest approved number, as they were written. If the
+	// number of this call is larger than Most or smaller than Least, Times is its ratio to that
+	// number.
 	Least string  `json:"least,omitempty"`
 	Most  string  `json:"most,omitempty"`
 	Times float64 `json:"times,omitempty"`
-	Of    int     `json:"of"` // number of approvals compared with, in the currency
-	// Currency is the currency of an amount, which is compared only with amounts of the same
-	// currency. If there were none, Others has the currencies that were approved.
+	Of    int     `json:"of"` // number of approvals that were compared, in the same currency
+	// Currency is the currency of an amount. The amount is compared only with approved amounts of
+	// the same currency. If there are none, Others has the currencies of the approved amounts.
 	Currency string   `json:"currency,omitempty"`
 	Others   []string `json:"others,omitempty"`
 }
 
-// enough is how many approvals make a value usual.
+// enough is the number of approvals from which on a value counts as usual.
 const enough = 2
 
-// compare returns which fields are as usual, and which are not. It skips ids and prose, which
-// always differ.
+// compare compares the fields of a call with those of earlier approved calls. It skips ids and
+// prose, because they always differ. It returns nil if there are fewer than enough approvals.
 func compare(now []fields.Field, before []*earlierDecision) (list []comparedField) {
 	var yes []map[string]earlierField
 	for _, e := range before {
@@ -89,7 +91,8 @@ func compareOne(f *fields.Field, yes []map[string]earlierField) (comparedField, 
 	return c, true
 }
 
-// inCurrency returns the approvals whose amount has the currency of f, and the other currencies.
+// inCurrency returns the approvals in which the field f has the same currency, and the currencies
+// of the rest.
 func inCurrency(f *fields.Field, yes []map[string]earlierField) (alike []map[string]earlierField, others []string) {
 	for _, said := range yes {
 		switch currency := said[f.Path].Currency; {
@@ -102,7 +105,8 @@ func inCurrency(f *fields.Field, yes []map[string]earlierField) (alike []map[str
 	return alike, others
 }
 
-// number compares numbers that are not all equal.
+// number compares the number f with the approved numbers, which are not all equal. It returns false
+// if they cannot be compared.
 func (c *comparedField) number(f *fields.Field, yes []map[string]earlierField) bool {
 	now, ok := number(f.Text)
 	if !ok || f.Kind != fields.Number && !f.Salient {
@@ -131,7 +135,7 @@ func (c *comparedField) number(f *fields.Field, yes []map[string]earlierField) b
 	return true
 }
 
-// round rounds to two significant digits, which is all that a person reads.
+// round rounds to two significant digits, because a person does not need more.
 func round(v float64) float64 {
 	if v == 0 || math.IsInf(v, 0) || v > 1e15 {
 		return 0
@@ -140,13 +144,15 @@ func round(v float64) float64 {
 	return math.Round(v*scale) / scale
 }
 
-// number parses a number if its value is certain. 1,200 is not, because it may be 1.2.
+// number parses a number, and returns false if its value is not certain. For example, 1,200 is not
+// certain, because it may mean 1.2.
 func number(text string) (float64, bool) {
 	v, err := strconv.ParseFloat(text, 64)
 	return v, err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) && !strings.ContainsAny(text, "xXpP_")
 }
 
-// canCompare reports whether a field usually has the same value, or is an amount.
+// canCompare reports whether it makes sense to compare the field: it usually has the same value, or
+// it is an amount.
 func canCompare(f *fields.Field) bool {
 	switch f.Kind {
 	case fields.String, fields.Number, fields.Boolean, fields.Null, fields.Empty:

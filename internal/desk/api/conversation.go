@@ -12,23 +12,24 @@ import (
 	"holdpoint/store"
 )
 
-// Limits of a shown conversation: the number of its last messages, and the length of each.
+// Limits of a conversation that the desk shows: the number of its last messages, and the length of
+// each text in bytes.
 const (
 	maxTurns    = 10
 	maxTurnText = 2 << 10
 )
 
-// A turn is a message of a conversation that has text. Calls are left out: those that wait are the
-// question.
+// A turn is a message of a conversation that has text. Tool calls are left out, because the calls
+// that wait are already in the question.
 type turn struct {
 	Role  string       `json:"role"`
 	Text  string       `json:"text"`
 	Marks []marks.Mark `json:"marks,omitempty"`
-	Cut   bool         `json:"cut,omitempty"` // the text is longer
+	Cut   bool         `json:"cut,omitempty"` // Text is only the beginning of the message's text
 }
 
-// addConversation adds the last messages to an open approval, if the caller may read them. If they
-// are unknown or cannot be read, it adds nothing.
+// addConversation adds the last messages of the conversation to an open approval, if the caller may
+// read them. If the messages are unknown or cannot be read, it adds nothing.
 func (d *Desk) addConversation(ctx context.Context, key store.Key, rec *store.Record, a *approval) {
 	p := rec.Pause
 	if p == nil || a.State == ended || p.SnapshotBytes == 0 || !callerIn(ctx).rights(whereOf(rec)).Has(policy.Conversation) {
@@ -44,13 +45,13 @@ func (d *Desk) addConversation(ctx context.Context, key store.Key, rec *store.Re
 	a.Conversation = turns(shown.Messages)
 }
 
-// turns returns the last messages with text, oldest first.
+// turns returns the last messages that have text, oldest first, at most maxTurns.
 func turns(messages []byte) (list []turn) {
 	all := gjson.ParseBytes(messages)
 	if !all.IsArray() {
 		return nil
 	}
-	var last []gjson.Result // messages with text, at most maxTurns
+	var last []gjson.Result // the last messages with text, at most maxTurns
 	all.ForEach(func(_, m gjson.Result) bool {
 		if textOf(m) == "" {
 			return true
@@ -75,7 +76,7 @@ func turns(messages []byte) (list []turn) {
 	return list
 }
 
-// textOf returns the text of a message: its content, or the text parts of it.
+// textOf returns the text of a message: its content, or, if the content is a list, its text parts.
 func textOf(m gjson.Result) string {
 	content := m.Get("content")
 	if !content.IsArray() {

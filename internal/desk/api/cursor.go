@@ -14,18 +14,19 @@ import (
 	"holdpoint/store"
 )
 
-// A cursor is a position in a list: after a row of the store's page that begins at After.
+// A cursor is a position in a list. It follows the row with Opened and Key, on the page of the
+// store that begins at After.
 type cursor struct {
 	After  string    `json:"a,omitempty"`
 	Opened time.Time `json:"o,omitzero"`
 	Key    store.Key `json:"k,omitempty"`
 }
 
-// cursorFor returns the cursor in the form that the caller gets. The row may be one that the caller
-// may not list, so with a policy the cursor is encrypted. The same cursor always has the same text,
-// because the list's ETag contains it.
+// cursorFor returns the text of a cursor that the caller gets. If the caller's rights are limited,
+// the cursor is encrypted, because it may point to a row that the caller may not list. The same
+// cursor always has the same text, because the list's ETag contains it.
 func (d *Desk) cursorFor(who *Caller, c cursor) string {
-	text, _ := json.Marshal(c) // it cannot fail
+	text, _ := json.Marshal(c) // json.Marshal cannot fail here
 	if who.access != nil {
 		key := (*d.sessions.keys.list.Load())[0]
 		mark := cursorMark(key, text)
@@ -35,8 +36,8 @@ func (d *Desk) cursorFor(who *Caller, c cursor) string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// cursorOf parses the text of cursorFor. Processes that accept each other's sessions can read each
-// other's encrypted cursors.
+// cursorOf parses a text that cursorFor has returned. Processes that accept each other's sessions
+// can also read each other's encrypted cursors.
 func (d *Desk) cursorOf(who *Caller, text string) (c cursor, err error) {
 	if text == "" {
 		return c, nil
@@ -68,20 +69,21 @@ func (d *Desk) openSealed(raw []byte) ([]byte, error) {
 
 var errSealed = errors.New("desk: a cursor that no key of this process has sealed")
 
-// cursorMark returns the beginning of an encrypted cursor: a checksum of the rest, which also is
-// the initialization vector of its encryption. GCM with a nonce derived from the text would do the
-// same, but GODEBUG=fips140=only forbids it.
+// cursorMark returns the beginning of an encrypted cursor: a checksum of the cursor, which is also
+// the initialization vector of the encryption. GCM with a nonce that is derived from the text would
+// do the same, but GODEBUG=fips140=only forbids that.
 func cursorMark(key, text []byte) []byte {
 	return derivedKey(key, "cursor's mark", text)[:aes.BlockSize]
 }
 
-// cursorStream encrypts and decrypts cursors, with a key that is used for nothing else.
+// cursorStream returns the stream that encrypts and decrypts a cursor. Its key is derived for
+// cursors only.
 func cursorStream(key, mark []byte) cipher.Stream {
 	block, _ := aes.NewCipher(derivedKey(key, "cursor", nil)) // the key has the right size
 	return cipher.NewCTR(block, mark)
 }
 
-// derivedKey derives a key for one purpose and one text.
+// derivedKey derives a key from key, for one purpose and one text.
 func derivedKey(key []byte, purpose string, text []byte) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("holdpoint desk " + purpose + " 1\x00"))
@@ -89,10 +91,10 @@ func derivedKey(key []byte, purpose string, text []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// precision is the precision of the times by which the store sorts its list.
+// precision is the precision of the times by which the store sorts the rows of its list.
 const precision = time.Microsecond
 
-// isPast reports whether the row is at the cursor or before it.
+// isPast reports whether the row r is not after the cursor, so that an earlier page has had it.
 func (c cursor) isPast(r store.Row) bool {
 	if c.Key == "" {
 		return false

@@ -23,21 +23,21 @@ import (
 	"holdpoint/store"
 )
 
-// An Agent takes decisions on its questions, and reports whether it can carry them without the
-// chat. proxy.Handler implements it.
+// An Agent accepts decisions on its questions, and reports why it could not send them to the
+// backend without the chat. proxy.Handler implements it.
 type Agent interface {
 	Decide(ctx context.Context, key store.Key, pauseID string, who door.Decider, words []door.Decision) (store.Record, error)
 	ChatOnlyReasons(p *agui.Pause) []agui.ChatOnlyReason
 }
 
-// Limits of one request with decisions.
+// Limits of one request with decisions, in bytes.
 const (
 	maxBody    = 1 << 20
 	maxComment = 4 << 10
 	maxReason  = 4 << 10
 )
 
-// The decisions that a caller can send.
+// The values of the member decision that a caller can send.
 const (
 	approve = "approve"
 	deny    = "deny"
@@ -45,7 +45,7 @@ const (
 	say     = "answer"
 )
 
-// A word is a caller's decision on one question.
+// A word is a caller's decision on one question, as the request has it.
 type word struct {
 	Question string          `json:"question"`
 	Decision string          `json:"decision"`
@@ -85,7 +85,8 @@ func (d *Desk) decideAll(w http.ResponseWriter, req *http.Request) {
 	d.decide(w, req, all.Decisions)
 }
 
-// read parses the body of a request. If it cannot, it answers the request and returns false.
+// read parses the JSON body of a request into the parameter into. If it cannot, it responds to the
+// request with an error and returns false.
 func (d *Desk) read(w http.ResponseWriter, req *http.Request, into any) bool {
 	if media, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		refuse(w, http.StatusUnsupportedMediaType, codeMediaType, textWantJSON)
@@ -96,14 +97,14 @@ func (d *Desk) read(w http.ResponseWriter, req *http.Request, into any) bool {
 		refuse(w, http.StatusRequestEntityTooLarge, codeParameter, fmt.Sprintf(textBodyTooLarge, maxBody))
 		return false
 	} else if err != nil {
-		return false // the caller is gone
+		return false // the caller has closed the connection
 	}
-	if !utf8.Valid(text) { // backends could not read it
+	if !utf8.Valid(text) { // a backend could not read such a payload
 		refuse(w, http.StatusBadRequest, codeParameter, textBodyNotUTF8)
 		return false
 	}
 	// A repeated key, in any letter case, could be read in two ways. An unknown key could have a
-	// meaning that is ignored here.
+	// meaning that the desk would ignore.
 	if agui.ValidJSON(text) {
 		if err := agui.CheckKeys(text, agui.KeysOfAnswer); err != nil {
 			refuse(w, http.StatusBadRequest, codeParameter, fmt.Sprintf(textBodyKeyTwice, err))
@@ -128,14 +129,14 @@ func (d *Desk) read(w http.ResponseWriter, req *http.Request, into any) bool {
 	return true
 }
 
-// Keys of the bodies, and of the decisions in them.
+// The keys that a body may have, and those of a decision in it.
 var (
 	wordKeys = []string{"question", "decision", "payload", "comment", "reason", "digest"}
 	bodyKeys = append([]string{"decisions"}, wordKeys...)
 )
 
-// misspelledKey returns the reason why a body is refused, or "". Go reads a key in any letter case,
-// and a program in between may not.
+// misspelledKey returns the reason why a body is refused, or "" if its keys are spelled right. Go
+// would read a key in any letter case, but a program between the caller and the desk may not.
 func misspelledKey(object gjson.Result, keys []string) (why string) {
 	object.ForEach(func(key, value gjson.Result) bool {
 		at := slices.IndexFunc(keys, func(name string) bool { return agui.SameKey(name, key.Str) })
@@ -153,8 +154,8 @@ func misspelledKey(object gjson.Result, keys []string) (why string) {
 	return why
 }
 
-// decide records the decisions on an approval's questions, all of them or none. It continues if the
-// caller leaves, so that a recorded decision is also written to the audit.
+// decide records the decisions on an approval's questions, either all of them or none. If the
+// caller leaves, it continues, so that a recorded decision is also written to the audit log.
 func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 	key, pauseID, ok := pauseOfPath(w, req)
 	if !ok {
@@ -223,7 +224,7 @@ func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 		return
 	}
 	answer(w, http.StatusOK, a)
-	_ = http.NewResponseController(w).Flush() // whoever asked is gone, or waits no more
+	_ = http.NewResponseController(w).Flush() // fails if the caller has left or does not wait
 	d.remember(ctx, key, rec.PauseByID(pauseID), questionsOf(words))
 }
 
@@ -235,8 +236,8 @@ func questionsOf(words []door.Decision) []string {
 	return ids
 }
 
-// mayDo reports whether the caller has a right and has not made too many changes. If not, it
-// answers the request.
+// mayDo reports whether the caller has the right for a change and has not made too many changes. If
+// not, it responds to the request with an error.
 func (d *Desk) mayDo(w http.ResponseWriter, who *Caller, rec *store.Record, right policy.Rights) bool {
 	if !who.rights(whereOf(rec)).Has(right) {
 		refuse(w, http.StatusForbidden, codeForbidden, fmt.Sprintf(textMayNotDo, strings.Join((right&^(policy.List|policy.Read)).Names(), " or ")))
@@ -245,7 +246,8 @@ func (d *Desk) mayDo(w http.ResponseWriter, who *Caller, rec *store.Record, righ
 	return d.mayChange(w, who)
 }
 
-// mayRead reports whether the caller may read the question. If not, it answers the request.
+// mayRead reports whether the caller may read the question. If not, it responds to the request with
+// an error.
 func mayRead(w http.ResponseWriter, who *Caller, rec *store.Record) bool {
 	if who.rights(whereOf(rec)).Has(policy.Read) {
 		return true
@@ -254,8 +256,8 @@ func mayRead(w http.ResponseWriter, who *Caller, rec *store.Record) bool {
 	return false
 }
 
-// agentOf returns the Agent that judges decisions on a pause, or nil. served reports whether this
-// process serves it.
+// agentOf returns the Agent that judges decisions on a pause, or nil if there is none. served
+// reports whether this process serves the agent.
 func (d *Desk) agentOf(p *agui.Pause) (agent Agent, served bool) {
 	if p.Origin == nil {
 		return nil, false
@@ -274,7 +276,8 @@ func (d *Desk) decides(p *agui.Pause) bool {
 	return agent != nil
 }
 
-// decidedOtherwise answers with the decision that is already recorded, and who took it.
+// decidedOtherwise responds that another decision is already recorded, with that decision and the
+// name of the person who made it.
 func (d *Desk) decidedOtherwise(ctx context.Context, w http.ResponseWriter, key store.Key, pauseID string) {
 	rec, err := d.load(ctx, key)
 	if err != nil {
@@ -294,7 +297,8 @@ func (d *Desk) decidedOtherwise(ctx context.Context, w http.ResponseWriter, key 
 	}
 }
 
-// wordOf parses a decision on a question of the pause.
+// wordOf converts a caller's decision on a question of the pause p. If the decision is not valid,
+// it returns the problem with which the request is refused.
 func wordOf(p *agui.Pause, said *word) (w door.Decision, refused *problem) {
 	no := func(status int, code, detail string) (door.Decision, *problem) {
 		return door.Decision{}, &problem{Status: status, Code: code, Detail: detail}

@@ -1,11 +1,11 @@
-// Package api is the API for people and programs outside of the chat. It lists the questions that
-// wait, accepts decisions on them, shows how questions have ended, and frees threads by hand. It
-// works on the records of a store, and stores nothing elsewhere.
+// Package api is the desk's HTTP API, for people and programs outside the chat. It lists the open
+// questions, accepts decisions on them, shows how questions have ended, and frees threads by hand.
+// It works on the records of a store, and stores nothing elsewhere.
 //
-// It judges no answers, and has no code for runs and backends. It reveals nothing to a caller
-// without a token, because in a pod the agent and each of its tools share the loopback address.
-// Arguments and messages come from others, so they are sent as data, in JSON only. Pages of other
-// origins get no CORS headers.
+// The package does not judge answers, and does not know runs and backends. It reveals nothing to a
+// caller without a token, because in a pod the agent and each of its tools share the loopback
+// address. Arguments and messages come from others, so they are sent as data, in JSON only. Pages
+// of other origins get no CORS headers.
 //
 // Errors are problem documents (RFC 9457) with a code. The token is a bearer token (RFC 6750).
 // docs/desk-api.yaml describes the whole API.
@@ -27,51 +27,55 @@ import (
 	"holdpoint/store"
 )
 
-// Options of a Desk. Store is required, and either Tokens or Gate.
+// Options are the options of a Desk. Store is required, and so is one of Tokens and Gate.
 type Options struct {
 	Store  store.Store
 	Tokens *Tokens
-	// Auth is how callers authenticate. With AuthHeader and AuthJWT the Gate identifies them, and
-	// Tokens is nil.
+	// Auth is the way in which callers authenticate. For AuthHeader and AuthJWT, the Gate
+	// identifies callers, and Tokens is nil.
 	Auth Auth
 	Gate *principal.Gate
 	// Access returns the rights of callers. If it is nil, every known caller has all rights.
 	Access func() policy.Access
-	// Trusted reports whether a request's X-Forwarded-Proto is believed. If it is nil, none is.
+	// Trusted reports whether the X-Forwarded-Proto of a request is believed. If it is nil, the
+	// header is never believed.
 	Trusted func(*http.Request) bool
-	// Keys sign the sessions of browsers. If it is nil, this process makes a key.
+	// Keys sign the sessions of browsers. If Keys is nil, this process makes a key.
 	Keys *Keys
-	// Agents are the agents of this process, by their names in records. Others judges decisions on
-	// questions of another process's agent, which carries them. If OtherAgents, or an Agent, is nil,
-	// its questions can be read here and not decided.
+	// Agents has the agents of this process, keyed by their names in records. OtherAgents returns
+	// an Agent that judges decisions on questions of an agent that another process serves; that
+	// process sends the answers. If OtherAgents is nil, or returns nil, such questions can be read
+	// here but not decided.
 	Agents      map[string]Agent
 	OtherAgents func(agent, dialect string) Agent
-	// OnDecided, if set, is called for a record whose pause is now completely decided. It must not
-	// block.
+	// OnDecided, if set, is called with the key of a record when every question of its pause has a
+	// decision. It must not block.
 	OnDecided func(store.Key)
-	// Events, if set, gets an event for each freed thread.
+	// Events, if set, gets an event for each thread that is freed.
 	Events event.Sink
-	// EventsRequired means that a thread is freed only after Events has accepted the event that
-	// announces it.
+	// EventsRequired means that a thread is freed only after Events has accepted an event that
+	// announces this.
 	EventsRequired bool
-	// Notices, if set, makes the notice of an event that the webhook sends. The step that frees the
-	// thread writes it into the record. Posted is then called with the record, and must not block.
+	// Notices, if set, makes the notice of an event, which the webhook sends. The step that frees
+	// the thread writes the notice into the record. OnNotices, if set, is then called with the key
+	// of the record. It must not block.
 	Notices   func(*event.Event) (store.Notice, bool)
 	OnNotices func(store.Key)
-	// Refused, if set, returns the status and the reason with which the connection of a request is
-	// refused, or 0.
+	// Refused, if set, returns the status and the reason if the listener has refused the connection
+	// of the request. It returns 0 as the status if not.
 	Refused func(context.Context) (status int, reason string)
-	Logger  *slog.Logger     // nil discards the log
-	Now     func() time.Time // nil: time.Now. Only for the times of events and of refused tries
+	Logger  *slog.Logger // nil discards the log
+	// nil means time.Now; used only for the times of events and of refused tries
+	Now func() time.Time
 }
 
-// A Desk serves the API as an http.Handler. New makes it. It is safe for concurrent use.
+// A Desk serves the API as an http.Handler. It is made by New, and is safe for concurrent use.
 type Desk struct {
 	opts    Options
 	log     *slog.Logger
 	tries   *buckets[netip.Addr]
 	changes *buckets[string]
-	ahead   atomic.Int64 // nanoseconds by which the store's clock was ahead at its last reply
+	ahead   atomic.Int64 // how far the store's clock was ahead at its last reply, in nanoseconds
 	handler http.Handler
 	places  places
 
@@ -114,13 +118,13 @@ func New(o Options) *Desk {
 		refuse(w, http.StatusNotFound, codeNotFound, textNothingHere)
 	})
 	mux.Handle("/", nothing)
-	// These paths need a known caller, except for the sign-in of a browser. The page's files are
-	// served before them.
+	// These paths need a known caller, except for a browser's sign-in. The files of the page are
+	// served before these paths.
 	open := http.NewServeMux()
 	open.Handle("/v1/", d.requireCaller(mux))
 	open.HandleFunc("POST /v1/session", d.signIn)
 	open.Handle("/", nothing)
-	// A page of another origin can change nothing, whoever is signed in.
+	// A page of another origin cannot change anything, whoever is signed in.
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusForbidden, codeCrossOrigin, textOtherOrigin)

@@ -9,7 +9,7 @@ import (
 	"holdpoint/store"
 )
 
-// endedPage lists the approvals that ended recently, in one page.
+// endedPage returns the list of the approvals that ended recently. The list has a single page.
 func (d *Desk) endedPage(ctx context.Context, f *filter, _ cursor, limit int) (*listing, error) {
 	type place struct {
 		id string
@@ -48,15 +48,16 @@ func (d *Desk) endedPage(ctx context.Context, f *filter, _ cursor, limit int) (*
 	return l, nil
 }
 
-// note returns one of the desk's own small records, which belong to no thread.
+// note returns one of the small records that the desk keeps for itself. They do not belong to
+// threads.
 func (d *Desk) note(ctx context.Context, key store.Key) (store.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	return d.opts.Store.Load(ctx, key, "")
 }
 
-// endedOf returns an approval in the form of the list of ended ones, or nil if it does not belong
-// there.
+// endedOf returns an approval for the list of ended approvals, or nil if the approval does not
+// belong to the list.
 func (d *Desk) endedOf(ctx context.Context, f *filter, key store.Key, pauseID string) (*approval, error) {
 	rec, err := d.load(ctx, key)
 	if err != nil {

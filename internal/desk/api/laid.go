@@ -14,11 +14,12 @@ import (
 	"holdpoint/internal/desk/marks"
 )
 
-// A kind is the way in which a question is answered.
+// A kind is the way in which a person answers a question.
 type kind string
 
-// tool: by a yes or a no, because the question is about calls, or has a known yes. text: by any
-// text. choice: by one of a few values. form: by a value that its schema describes.
+// kindTool: by a yes or a no, because the question is about calls, or its payload for a yes is
+// known. kindText: by any text. kindChoice: by one of a few values. kindForm: by a value that the
+// schema describes.
 const (
 	kindTool   kind = "tool"
 	kindText   kind = "text"
@@ -33,26 +34,27 @@ type choice struct {
 	Marks []marks.Mark `json:"marks,omitempty"`
 }
 
-// A jsonText is JSON in its original bytes.
+// A jsonText is JSON that is sent in its original bytes.
 type jsonText string
 
 // MarshalJSON implements json.Marshaler.
 func (t jsonText) MarshalJSON() ([]byte, error) { return []byte(t), nil }
 
-// Limits of choices. A question with more is a form.
+// Limits of the choices of a question. If a question has more choices, or longer ones, its kind is
+// kindForm.
 const (
 	maxChoices    = 50
 	maxChoiceText = 500
 )
 
-// A room is the remaining space for the fields of one approval's questions.
+// A room is the space that remains for the fields of one approval's questions.
 type room struct {
 	call         fields.Bounds
 	fields, text int
 	whole        bool // the arguments are also returned in full
 }
 
-// roomOf returns the space for an approval. In a list that is about one line for each question.
+// roomOf returns the space for an approval. In a list, this is about one line for each question.
 func roomOf(listed bool) *room {
 	if listed {
 		return lineRoom(false)
@@ -60,15 +62,18 @@ func roomOf(listed bool) *room {
 	return &room{call: fields.Whole, fields: 10 * fields.Whole.Fields, text: 10 * fields.Whole.All, whole: true}
 }
 
-// endRoom returns the space for an end: one line for each edit, and its complete arguments.
+// endRoom returns the space for an end: about one line for each edit, together with the complete
+// arguments.
 func endRoom() *room { return lineRoom(true) }
 
-// lineRoom returns the space for about one line for each question.
+// lineRoom returns the space for about one line for each question. whole says that the arguments
+// are also returned in full.
 func lineRoom(whole bool) *room {
 	return &room{call: fields.Line, fields: 4 * fields.Line.Fields, text: 4 * fields.Line.All, whole: whole}
 }
 
-// layout returns the fields of one call's arguments.
+// layout returns the fields of one call's arguments, as far as the room has space, and takes this
+// space from the room.
 func (r *room) layout(args string) fields.Layout {
 	b := r.call
 	b.Fields, b.All = min(b.Fields, r.fields), min(b.All, r.text)
@@ -78,7 +83,7 @@ func (r *room) layout(args string) fields.Layout {
 	return l
 }
 
-// lay fills in the fields of a question.
+// lay sets the kind, the choices and the fields of a question.
 func lay(q *question, i *agui.Interrupt, r *room) {
 	q.Kind = kindForm
 	switch schema := gjson.GetBytes(i.Object, "responseSchema"); {
@@ -111,8 +116,8 @@ func lay(q *question, i *agui.Interrupt, r *room) {
 	laySent(q, i, r)
 }
 
-// grave reports whether any part of a question is invisible or looks like something else, including
-// parts that are not shown as fields.
+// grave reports whether any part of a question is invisible or looks like something else. It also
+// checks the parts that are not shown as fields.
 func grave(q *question, i *agui.Interrupt) bool {
 	if marks.Grave(gjson.GetBytes(i.Object, "message").Str, marks.Text) {
 		return true
@@ -135,10 +140,10 @@ func grave(q *question, i *agui.Interrupt) bool {
 	return false
 }
 
-// isText reports whether a schema accepts any text, and nothing else.
+// isText reports whether a schema accepts every text, and only texts.
 func isText(schema gjson.Result) bool {
 	if !schema.IsObject() {
-		return true // without a schema, any answer fits
+		return true // without a schema, any answer is valid
 	}
 	free := schema.Get("type").Str == "string"
 	schema.ForEach(func(key, _ gjson.Result) bool {
@@ -152,7 +157,7 @@ func isText(schema gjson.Result) bool {
 	return free
 }
 
-// choices returns the values that a schema lists, or nil if it lists none or too many.
+// choices returns the values that a schema lists, or nil if it lists no values or too many.
 func choices(schema gjson.Result) (list []choice) {
 	add := func(value gjson.Result, text string) bool {
 		text = cmp.Or(text, value.Str)
@@ -192,8 +197,8 @@ func choices(schema gjson.Result) (list []choice) {
 	return nil
 }
 
-// raw serves GET /v1/approvals/{id}/raw/{question}/{call}: the recorded arguments as a file. A
-// browser runs nothing in it.
+// raw serves GET /v1/approvals/{id}/raw/{question}/{call}: the recorded arguments of a call as a
+// file. A browser does not run anything in that file.
 func (d *Desk) raw(w http.ResponseWriter, req *http.Request) {
 	i, ok := d.readQuestion(w, req)
 	if !ok {
@@ -208,7 +213,7 @@ func (d *Desk) raw(w http.ResponseWriter, req *http.Request) {
 }
 
 // readQuestion returns the question that the path names, if the caller may read it. If not, it
-// answers the request and returns false.
+// responds to the request with an error and returns false.
 func (d *Desk) readQuestion(w http.ResponseWriter, req *http.Request) (*agui.Interrupt, bool) {
 	key, pauseID, ok := pauseOfPath(w, req)
 	if !ok {
@@ -240,5 +245,5 @@ func serveFile(w http.ResponseWriter, name, text string) {
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	h.Set("Content-Length", strconv.Itoa(len(text)))
-	_, _ = w.Write([]byte(text)) // whoever asked is gone
+	_, _ = w.Write([]byte(text)) // fails only if the caller has left
 }

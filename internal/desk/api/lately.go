@@ -19,47 +19,48 @@ import (
 	"holdpoint/store"
 )
 
-// The recent decisions of the desk are kept in small records of their own, which are not records of
-// threads: one for each tool of an agent and a tenant, and some that list what has ended. They are
-// written after the response to a decision. They may be late, or be lost, because no decision
+// The desk keeps its recent decisions in small records, which are not records of threads: one
+// record for each tool of an agent and a tenant, and some records that list ended approvals. They
+// are written after the response to a decision. They may be late or be lost, because no decision
 // depends on them.
 //
-// They have no answers of a chat. A question is compared with the decisions of approvers only,
-// because otherwise a person who chats with an agent could make an unusual call look usual by his
-// own answers. And to record each answer of a chat would cost every run with a desk further steps
-// of the store.
+// These records have no answers from chats. A question is compared only with the decisions of
+// approvers. Otherwise a person who chats with an agent could make an unusual call look usual, by
+// answering earlier questions. Also, to record each answer of a chat would cost further steps of
+// the store for every run of a Holdpoint with a desk.
 
 const (
-	maxEarlier   = 5  // decisions that are kept for each tool
-	endShards    = 16 // number of records that list what has ended, each with the newest ends
+	maxEarlier   = 5  // number of decisions that are kept for each tool
+	endShards    = 16 // number of records that list ended approvals; each keeps the newest
 	maxShardEnds = store.MaxNotes
 	noteTimeout  = 5 * time.Second
-	maxNoted     = 400 // bytes of a comment that are kept
+	maxNoted     = 400 // largest number of bytes of a comment that are kept
 )
 
-// noted limits how much of the arguments is remembered.
+// noted limits how much is kept of the arguments of a call.
 var noted = fields.Bounds{Fields: 24, Text: 120, All: 2 << 10}
 
-// An earlierDecision is a decision on a call of the same tool of the same agent.
+// An earlierDecision is a decision on an earlier call of the same tool of the same agent.
 type earlierDecision struct {
-	At      time.Time      `json:"at"`
-	By      string         `json:"by,omitempty"`
-	Door    string         `json:"door"`
-	Outcome string         `json:"outcome"`
-	Changed []string       `json:"changed,omitempty"` // paths of what was edited
-	Comment string         `json:"comment,omitempty"`
-	Fields  []earlierField `json:"fields,omitempty"` // fields of the arguments as they were decided
+	At      time.Time `json:"at"`
+	By      string    `json:"by,omitempty"`
+	Door    string    `json:"door"`
+	Outcome string    `json:"outcome"`
+	Changed []string  `json:"changed,omitempty"` // paths of the fields that were edited
+	Comment string    `json:"comment,omitempty"`
+	// fields of the arguments that were decided on, after an edit
+	Fields []earlierField `json:"fields,omitempty"`
 }
 
 type earlierField struct {
 	Path string      `json:"path"`
 	Kind fields.Kind `json:"kind"`
 	Text string      `json:"text"`
-	// Currency is the value of a currency field beside an amount.
+	// Currency is the value of a field with the currency of this amount.
 	Currency string `json:"currency,omitempty"`
 }
 
-// The outcomes of a decision.
+// The outcomes of an earlierDecision.
 const (
 	approved  = "approved"
 	denied    = "denied"
@@ -67,8 +68,8 @@ const (
 	answered  = "answered"
 )
 
-// noteKey returns the key of one of the desk's own records. It cannot be a thread's key, which is a
-// hash with a secret or of other parts.
+// noteKey returns the key of one of the desk's own records. It cannot equal the key of a thread,
+// because that is a hash of other parts or with a secret.
 func noteKey(parts ...string) store.Key {
 	h := sha256.New()
 	fmt.Fprint(h, "holdpoint desk")
@@ -82,14 +83,16 @@ func toolKey(o *agui.Origin, tool string) store.Key { return noteKey("tool", o.T
 
 func shardKey(n uint32) store.Key { return noteKey("ended", fmt.Sprint(n)) }
 
-// shardOf distributes agents and tenants over records, so that a busy one displaces few others.
+// shardOf returns the number of the record that lists the ended approvals of this agent and tenant.
+// There are several records, so that a busy agent pushes out the entries of only a few others.
 func shardOf(o *agui.Origin) uint32 {
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%d:%s%s", len(o.Tenant), o.Tenant, o.Agent)
 	return h.Sum32() % endShards
 }
 
-// remember records the outcomes of a pause's questions that were decided at the desk.
+// remember stores the decisions that were made at the desk on these questions of the pause, for
+// later comparisons. It also adds the pause to a record that lists ended approvals.
 func (d *Desk) remember(ctx context.Context, key store.Key, p *agui.Pause, questions []string) {
 	if p == nil || p.Origin == nil {
 		return
@@ -115,7 +118,7 @@ func (d *Desk) remember(ctx context.Context, key store.Key, p *agui.Pause, quest
 	note(shardKey(shardOf(p.Origin)), idOf(key, p.ID), map[string]string{}, maxShardEnds)
 }
 
-// earlierOf returns the remembered form of a decision.
+// earlierOf returns the decision said on the question i as it is stored for later comparisons.
 func earlierOf(i *agui.Interrupt, said *agui.Decision) *earlierDecision {
 	e := &earlierDecision{At: said.At, By: said.By, Door: said.Door, Outcome: said.Verdict}
 	if e.Comment = said.Comment; len(e.Comment) > maxNoted {
@@ -141,8 +144,8 @@ func earlierOf(i *agui.Interrupt, said *agui.Decision) *earlierDecision {
 		e.Changed = changedPaths(asked, decided)
 	}
 	if e.Changed == nil && (said.Edited || edited != "" && i.Secret && e.Outcome == approved) {
-		// The answer was not about the shown arguments. It is a secret, or it has no arguments that
-		// can be compared.
+		// The answer does not approve the shown arguments. It is a secret, or it has no arguments
+		// that can be compared.
 		e.Outcome, decided = answered, nil
 	}
 	for _, f := range decided {
@@ -153,7 +156,8 @@ func earlierOf(i *agui.Interrupt, said *agui.Decision) *earlierDecision {
 	return e
 }
 
-// changedPaths returns the paths of fields that differ, or that only one of both has.
+// changedPaths returns the paths of the fields that differ between asked and decided, or that only
+// one of the two has.
 func changedPaths(asked, decided []fields.Field) (paths []string) {
 	had := map[string]fields.Field{}
 	for _, f := range asked {
@@ -173,7 +177,8 @@ func changedPaths(asked, decided []fields.Field) (paths []string) {
 	return paths
 }
 
-// earlierAt returns the last decisions on a tool, newest first. It leaves out what cannot be read.
+// earlierAt returns the last decisions on a tool, newest first. It leaves out decisions that cannot
+// be read.
 func (d *Desk) earlierAt(ctx context.Context, tool store.Key) (list []*earlierDecision) {
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()
@@ -191,8 +196,8 @@ func (d *Desk) earlierAt(ctx context.Context, tool store.Key) (list []*earlierDe
 	return list
 }
 
-// addEarlier adds to an approval the earlier decisions on the same tools, and the comparison with
-// them.
+// addEarlier adds to each question of an approval the earlier decisions on the same tool, and
+// compares the question with them.
 func (d *Desk) addEarlier(ctx context.Context, p *agui.Pause, a *approval) {
 	if p == nil || p.Origin == nil || len(a.Questions) != len(p.Interrupts) {
 		return
@@ -212,7 +217,7 @@ func (d *Desk) addEarlier(ctx context.Context, p *agui.Pause, a *approval) {
 			list = d.earlierAt(ctx, toolKey(p.Origin, tool))
 			known[tool] = list
 		}
-		// The decision on this question is not one of the earlier ones.
+		// The decision on this question itself is not an earlier one.
 		list = slices.DeleteFunc(slices.Clone(list), func(e *earlierDecision) bool {
 			return q.Decision != nil && e.At.Equal(q.Decision.At)
 		})
@@ -220,14 +225,14 @@ func (d *Desk) addEarlier(ctx context.Context, p *agui.Pause, a *approval) {
 	}
 }
 
-// maxTools limits the tools that are looked up for one approval.
+// maxTools is the largest number of tools for which earlier decisions are loaded for one approval.
 const maxTools = 8
 
-// maxListTools limits the tools that are looked up for a list.
+// maxListTools is the largest number of tools for which earlier decisions are loaded for a list.
 const maxListTools = 32
 
-// compareListed adds to the questions of a list how they differ from those that were approved. The
-// list has only a line of their arguments, so they are parsed again.
+// compareListed adds to each question of a list how it differs from calls that were approved
+// earlier. The list has only one line of a question's arguments, so the arguments are parsed again.
 func (d *Desk) compareListed(ctx context.Context, l *listing) {
 	of := map[store.Key][]*question{}
 	args := map[*question]string{}

@@ -24,34 +24,36 @@ import (
 const (
 	defaultLimit = 50
 	maxLimit     = 200
-	maxLooked    = 2000 // records that are examined for one response
+	maxLooked    = 2000 // largest number of records that are examined for one response
 	maxLooking   = 20 * time.Second
-	maxPageBytes = 2 << 20 // bytes of questions in one response, except for those of a single approval
-	maxAgentPart = 16      // with perAgent: the questions of one agent have this part of the bytes
-	atOnce       = 8       // loads at a time
+	// largest size of the questions in one response; a single approval may exceed it
+	maxPageBytes = 2 << 20
+	maxAgentPart = 16 // with perAgent, the questions of one agent get maxPageBytes / maxAgentPart
+	atOnce       = 8  // number of records that are loaded at the same time
 	loadTimeout  = 10 * time.Second
 )
 
 // A listing is the response to a request for a list.
 type listing struct {
 	Approvals []*approval `json:"approvals"`
-	// Next is the cursor of the next page, or "" on the last one. A page may have fewer entries
-	// than the limit, or none, and still be followed by another.
+	// Next is the cursor of the next page, or "" on the last page. A page before the last one may
+	// have fewer entries than the limit, or no entries.
 	Next string `json:"next,omitempty"`
-	// Left names the agents of which perAgent made the response leave out approvals.
+	// Left has the names of the agents some of whose approvals were left out because of perAgent.
 	Left []string `json:"left,omitempty"`
-	// Unread is the number of records in this part of the list that could not be read. Their
-	// questions are unknown.
+	// Unread is the number of records in this part of the list that could not be read. It is
+	// unknown if they have open questions.
 	Unread int `json:"unread,omitempty"`
 }
 
-// A filter selects the approvals of a list. Empty fields select all.
+// A filter selects the approvals of a list. An empty field selects all approvals.
 type filter struct {
 	state, agent, tool, requester, thread string
 	perAgent                              int // maximum number of approvals of one agent, 0 for no limit
 }
 
-// takes reports whether the filter selects a pause. It is called before the approval is made.
+// takes reports whether the filter selects a pause. It is called before an approval is made from
+// the pause.
 func (f *filter) takes(p *agui.Pause, state string) bool {
 	o := p.Origin
 	if o == nil {
@@ -67,7 +69,7 @@ func (f *filter) takes(p *agui.Pause, state string) bool {
 		}))
 }
 
-// query parses the parameters of a list. It uses read for a cursor.
+// query parses the query parameters of a request for a list. It calls read to parse a cursor.
 func query(values url.Values, read func(string) (cursor, error)) (f filter, c cursor, limit int, refused *problem) {
 	wrong := func(code, detail string) (filter, cursor, int, *problem) {
 		return filter{}, cursor{}, 0, &problem{Status: http.StatusBadRequest, Code: code, Detail: detail}
@@ -156,10 +158,10 @@ func (d *Desk) list(w http.ResponseWriter, req *http.Request) {
 	answer(w, http.StatusOK, l)
 }
 
-// page reads the store's list from the cursor on, until it has limit approvals, has looked at
-// enough rows, or its time is over. Approvals that the caller may not list do not change the
-// response, unless the time is over. In that case there is a next page, and it reveals only that
-// this one did not reach the end of the list.
+// page reads the store's list from the cursor on. It stops when it has limit approvals, has
+// examined enough rows, or its time is over. Approvals that the caller may not list do not change
+// the response, except if the time is over. The response then has a next page, which reveals only
+// that this page did not reach the end of the list.
 func (d *Desk) page(ctx context.Context, f *filter, c cursor, limit int) (*listing, error) {
 	l, until, size := &listing{Approvals: []*approval{}}, d.opts.Now().Add(maxLooking), 0
 	s := d.newShares(callerIn(ctx), f)
@@ -223,24 +225,25 @@ func (d *Desk) page(ctx context.Context, f *filter, c cursor, limit int) (*listi
 	}
 }
 
-// lists reports whether the store's list can be read at all. If it can, the cursor is wrong.
+// lists reports whether the store's list can be read at all. If it can, an error of page means that
+// the cursor is wrong.
 func (d *Desk) lists(ctx context.Context) bool {
 	_, err := d.opts.Store.List(ctx, store.Query{Limit: 1})
 	return err == nil
 }
 
-// restBytes is roughly the size of a question in addition to its message, schema and arguments.
+// restBytes is roughly the size of a question without its message, its schema and its arguments.
 const restBytes = 256
 
-// A row is an entry of the list, or empty if the filter does not select it or its thread has no
-// open pause any more. hidden means that the caller may not list it.
+// A row is an entry of the list. It is empty if the filter does not select it, or if its thread no
+// longer has an open pause. hidden means that the caller may not list it.
 type row struct {
 	approval *approval
 	unread   error
 	hidden   bool
 }
 
-// loadAll loads the records of rows concurrently.
+// loadAll loads the records of all rows concurrently.
 func (d *Desk) loadAll(ctx context.Context, f *filter, rows []store.Row) ([]row, error) {
 	shown, errs := make([]row, len(rows)), make([]error, len(rows))
 	var all sync.WaitGroup
@@ -272,14 +275,14 @@ func (d *Desk) loadRow(ctx context.Context, f *filter, key store.Key) (row, erro
 	return row{approval: a}, nil
 }
 
-// load returns a record without claiming its thread for the caller. If the caller may not list it,
-// load returns the same as for a record that does not exist.
+// load returns a record. The caller does not become the owner of its thread. If the caller may not
+// list the record, load returns the same as if the record did not exist.
 func (d *Desk) load(ctx context.Context, key store.Key) (store.Record, error) {
 	rec, _, err := d.look(ctx, key)
 	return rec, err
 }
 
-// look is like load, and reports whether a record exists that the caller may not list.
+// look is like load. hidden also reports that the record exists but the caller may not list it.
 func (d *Desk) look(ctx context.Context, key store.Key) (rec store.Record, hidden bool, err error) {
 	step, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
@@ -288,7 +291,8 @@ func (d *Desk) look(ctx context.Context, key store.Key) (rec store.Record, hidde
 		d.ahead.Store(int64(rec.Now.Sub(d.opts.Now())))
 		d.places.note(key, whereOf(&rec))
 	}
-	// The owner of an unreadable record is unknown, so any caller could be excluded from it.
+	// The agent and the tenant of an unreadable record are unknown, so any caller may lack the
+	// right to list it.
 	known := err == nil || errors.Is(err, store.ErrUnread)
 	if known && !callerIn(ctx).rights(whereOf(&rec)).Has(policy.List) {
 		return store.Record{Now: rec.Now}, true, nil
@@ -296,8 +300,8 @@ func (d *Desk) look(ctx context.Context, key store.Key) (rec store.Record, hidde
 	return rec, false, err
 }
 
-// tagOf returns the list's ETag. It is a weak one, without ages and leases, which change with time
-// alone.
+// tagOf returns the ETag of a list. The ETag is weak: it does not cover ages and leases, which
+// change just because time passes.
 func tagOf(l *listing) string {
 	still := listing{Next: l.Next, Left: l.Left, Unread: l.Unread}
 	for _, a := range l.Approvals {
@@ -305,12 +309,13 @@ func tagOf(l *listing) string {
 		same.Age, same.CarriedUntil = 0, time.Time{}
 		still.Approvals = append(still.Approvals, &same)
 	}
-	text, _ := json.Marshal(still) // it cannot fail, because the response was marshalled too
+	text, _ := json.Marshal(still) // cannot fail, because the response is marshalled too
 	sum := sha256.Sum256(text)
 	return `W/"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-// matches reports whether the client already has that list.
+// matches reports whether the client already has the list with this ETag. headers has the values of
+// If-None-Match.
 func matches(headers []string, tag string) bool {
 	for _, header := range headers {
 		for one := range strings.SplitSeq(header, ",") {

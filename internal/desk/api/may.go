@@ -9,21 +9,21 @@ import (
 	"holdpoint/store"
 )
 
-// A permissions is what the caller may do, as far as it can be known in advance.
+// permissions says what the caller may do, as far as this is known in advance.
 type permissions struct {
 	Approve bool `json:"approve"`
 	Deny    bool `json:"deny"`
 	Answer  bool `json:"answer"`
-	Edit    bool `json:"edit"` // answer with other arguments of the call
+	Edit    bool `json:"edit"` // answer with edited arguments of the call
 	Cancel  bool `json:"cancel"`
 	Operate bool `json:"operate"` // end the whole approval without an answer
-	// Why has, for each action that is not allowed, the code of the problem that the caller would
-	// get.
+	// Why has the actions that are not allowed. It maps each of them to the code of the problem
+	// that the caller would get.
 	Why map[string]string `json:"why,omitempty"`
 }
 
-// visiblePause returns the part of the pause with the id that the caller may see, or nil if the
-// record does not have it.
+// visiblePause returns what the caller may see of the pause with the id, or nil if the record does
+// not have the pause.
 func (d *Desk) visiblePause(ctx context.Context, key store.Key, rec *store.Record, pauseID string) *approval {
 	a := d.inRecord(key, rec, pauseID)
 	if a != nil {
@@ -32,7 +32,8 @@ func (d *Desk) visiblePause(ctx context.Context, key store.Key, rec *store.Recor
 	return a
 }
 
-// forCaller adds to an approval what the caller may do, and removes what the caller may not read.
+// forCaller adds to an approval what the caller may do. It also removes what the caller may not
+// read.
 func (d *Desk) forCaller(ctx context.Context, rec *store.Record, a *approval) {
 	rights := callerIn(ctx).rights(whereOf(rec))
 	p := rec.Pause
@@ -53,7 +54,8 @@ func (d *Desk) forCaller(ctx context.Context, rec *store.Record, a *approval) {
 	}
 }
 
-// grant sets a right, unless there is a code that says why not.
+// grant sets right to true if why is "". Otherwise it notes why, the code of the reason, unless the
+// right was granted before. The parameter what is the name of the action.
 func (m *permissions) grant(what string, right *bool, why string) {
 	if why == "" {
 		*right = true
@@ -63,7 +65,7 @@ func (m *permissions) grant(what string, right *bool, why string) {
 	}
 }
 
-// add adds the permissions of one question to those of its approval.
+// add adds the permissions of one question to the permissions of its approval.
 func (m *permissions) add(of *permissions) {
 	m.grant("approve", &m.Approve, of.Why["approve"])
 	m.grant("deny", &m.Deny, of.Why["deny"])
@@ -72,7 +74,8 @@ func (m *permissions) add(of *permissions) {
 	m.grant("cancel", &m.Cancel, of.Why["cancel"])
 }
 
-// mayOperate returns the code that says why the caller may not give up the pause, or "".
+// mayOperate returns the code of the reason why the caller may not give up the pause, or "" if the
+// caller may.
 func mayOperate(state string, rights policy.Rights) string {
 	switch {
 	case !rights.Has(policy.Operate):
@@ -85,8 +88,8 @@ func mayOperate(state string, rights policy.Rights) string {
 	return ""
 }
 
-// mayDecide returns what the caller may do with a question of the pause, or nil if the pause is not
-// open.
+// mayDecide returns what the caller may do with the question at index n of the pause p. p is nil if
+// the pause is not open; the caller may then do nothing.
 func (d *Desk) mayDecide(a *approval, p *agui.Pause, n int, rights policy.Rights, now time.Time) *permissions {
 	m := &permissions{Why: map[string]string{}}
 	var decide string
@@ -131,9 +134,9 @@ func (d *Desk) mayDecide(a *approval, p *agui.Pause, n int, rights policy.Rights
 	return m
 }
 
-// withhold removes from an approval everything that a caller may not see who may list it and not
-// read it. What remains is that a tool waits. Digests are removed too, because they would confirm
-// guessed arguments. A new field of approval must be handled here.
+// withhold removes from an approval everything that must be hidden from a caller who may list but
+// not read it. The rest shows that a call of a tool waits. Digests are removed too, because they
+// would confirm guessed arguments. A new field of approval must be handled here.
 func (a *approval) withhold() {
 	listed := approval{
 		ID: a.ID, State: a.State, Opened: a.Opened, Age: a.Age, Expires: a.Expires, CarriedUntil: a.CarriedUntil,

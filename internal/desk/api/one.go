@@ -12,11 +12,11 @@ import (
 	"holdpoint/store"
 )
 
-// anID matches an approval's id, <record key>.<pause id>.
+// anID matches an approval's id: <record key>.<pause id>.
 var anID = regexp.MustCompile(`^([0-9a-f]{64})\.([0-9a-f]{32})$`)
 
-// pauseOfPath returns the record key and the pause id in the path. If there are none, it answers
-// the request and returns false.
+// pauseOfPath returns the record key and the pause id in the path. If the path does not have them,
+// it responds to the request with an error and returns false.
 func pauseOfPath(w http.ResponseWriter, req *http.Request) (key store.Key, pauseID string, ok bool) {
 	parts := anID.FindStringSubmatch(req.PathValue("id"))
 	if parts == nil {
@@ -55,12 +55,12 @@ func (d *Desk) show(w http.ResponseWriter, req *http.Request) {
 	noApproval(w)
 }
 
-// freeTries is how often free reads a pause again that was claimed, and then in doubt or open
-// again, while it was about to be freed.
+// freeTries is how often free reads a pause again. This is needed if the pause was claimed just
+// before it should be freed, and then is in doubt or open again.
 const freeTries = 3
 
-// free serves DELETE /v1/approvals/{id}: the pause ends, and nothing is sent to the backend. It
-// continues if the caller leaves, so that each freed thread is also written to the audit.
+// free serves DELETE /v1/approvals/{id}: it ends the pause without sending anything to the backend.
+// If the caller leaves, it continues, so that each freed thread is also written to the audit log.
 func (d *Desk) free(w http.ResponseWriter, req *http.Request) {
 	key, pauseID, ok := pauseOfPath(w, req)
 	if !ok {
@@ -82,7 +82,8 @@ func (d *Desk) free(w http.ResponseWriter, req *http.Request) {
 		}
 		if a := d.visiblePause(ctx, key, &rec, pauseID); closed && a != nil {
 			answer(w, http.StatusOK, a)
-			_ = http.NewResponseController(w).Flush() // whoever asked is gone, or waits no more
+			// fails if the caller has left or does not wait
+			_ = http.NewResponseController(w).Flush()
 			d.remember(ctx, key, rec.PauseByID(pauseID), nil)
 			return
 		}
@@ -103,8 +104,8 @@ func canBeFreed(rec *store.Record, pauseID string) bool {
 	return rec.Pause != nil && rec.Pause.ID == pauseID && rec.State != store.Claimed
 }
 
-// freePause ends the pause, and records who did it. It returns false if the state of the pause has
-// changed.
+// freePause ends the pause, and records who ended it. It returns false if the state of the pause
+// has changed meanwhile.
 func (d *Desk) freePause(ctx context.Context, key store.Key, p *agui.Pause, state store.State, by *Caller) (bool, error) {
 	kind, how := event.Withdrawn, store.Withdrawn
 	if state == store.InDoubt {
@@ -127,7 +128,7 @@ func (d *Desk) freePause(ctx context.Context, key store.Key, p *agui.Pause, stat
 
 var errNotWritten = errors.New("desk: the audit cannot be written")
 
-// notFreed answers why the pause cannot be freed.
+// notFreed responds with the reason why the pause cannot be freed.
 func (d *Desk) notFreed(ctx context.Context, w http.ResponseWriter, key store.Key, rec *store.Record, pauseID string) {
 	a := d.visiblePause(ctx, key, rec, pauseID)
 	switch {
@@ -140,8 +141,8 @@ func (d *Desk) notFreed(ctx context.Context, w http.ResponseWriter, key store.Ke
 	}
 }
 
-// close ends the pause. It returns false if another request was faster. If the reply to its step
-// was lost, it repeats the step.
+// close ends the pause in the store. It returns false if another request has ended it before. If
+// the store's reply to the step was lost, it repeats the step.
 func (d *Desk) close(ctx context.Context, key store.Key, end store.Close) (bool, error) {
 	var err error
 	for try := range 2 {
@@ -160,7 +161,8 @@ func (d *Desk) close(ctx context.Context, key store.Key, end store.Close) (bool,
 	return false, err
 }
 
-// closedBefore reports whether the step whose reply was lost has closed the pause.
+// closedBefore reports whether a step of close has already ended the pause although the reply to it
+// was lost.
 func (d *Desk) closedBefore(ctx context.Context, key store.Key, pauseID string, by store.Result) (bool, error) {
 	rec, err := d.load(ctx, key)
 	if err != nil {
@@ -174,7 +176,7 @@ func (d *Desk) closedBefore(ctx context.Context, key store.Key, pauseID string, 
 	return false, nil
 }
 
-// freeing returns the event of a thread that is about to be freed.
+// freeing returns the event which says that the caller frees the thread.
 func (d *Desk) freeing(by *Caller, key store.Key, p *agui.Pause, kind event.Kind) *event.Event {
 	thread, run := threadOf(p)
 	e := &event.Event{
@@ -195,7 +197,7 @@ func (d *Desk) freeing(by *Caller, key store.Key, p *agui.Pause, kind event.Kind
 	return e
 }
 
-// announce publishes the event before the thread is freed, if EventsRequired is set.
+// announce sends the event to Events before the thread is freed, if EventsRequired is set.
 func (d *Desk) announce(e *event.Event) error {
 	if !d.opts.EventsRequired || d.opts.Events == nil {
 		return nil
@@ -205,7 +207,7 @@ func (d *Desk) announce(e *event.Event) error {
 	return d.opts.Events.Take(&about)
 }
 
-// notices returns the webhook's notices of the event.
+// notices returns the webhook's notices of the event, or nil without a webhook.
 func (d *Desk) notices(e *event.Event) []store.Notice {
 	if d.opts.Notices == nil {
 		return nil
@@ -217,7 +219,7 @@ func (d *Desk) notices(e *event.Event) []store.Notice {
 	return []store.Notice{n}
 }
 
-// recordFreed publishes the event that somebody has freed a thread.
+// recordFreed logs that the thread was freed, and sends the event to Events.
 func (d *Desk) recordFreed(key store.Key, e *event.Event) {
 	d.log.Info("thread freed by hand", "by", e.Principal, "agent", e.Agent, "thread", agui.Shorten(e.Thread), "pause", e.Pause, "event", string(e.Kind))
 	if d.opts.OnNotices != nil {

@@ -8,9 +8,10 @@ import (
 )
 
 // ownPage reports whether a request with a browser's own credentials comes from a page of the desk,
-// as far as the browser tells. A request that changes something must say so, because
-// http.CrossOriginProtection passes requests that say nothing. A request that only reads may say
-// nothing, because an address typed by a person says nothing, but must not come from another page.
+// as far as the browser tells. A request that changes something must have a header that says so,
+// because http.CrossOriginProtection allows requests without such headers. A request that only
+// reads may lack these headers, because a browser does not send them for an address that a person
+// has typed. But if it has them, they must not name another page.
 func ownPage(req *http.Request, secure bool) bool {
 	site := req.Header.Values("Sec-Fetch-Site")
 	switch {
@@ -27,8 +28,8 @@ func ownPage(req *http.Request, secure bool) bool {
 	return len(origin) == 1 && err == nil && u.Host == req.Host && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && !secure)
 }
 
-// local reports whether the browser has reached the desk under a name of its own machine. The
-// requests of such a page cross no network before they arrive.
+// local reports whether host, under which the browser has reached the desk, is a name of the
+// browser's own machine. A request of such a page crosses no network before it arrives.
 func local(host string) bool {
 	u := url.URL{Host: host}
 	name := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")

@@ -5,15 +5,17 @@ import (
 	"unicode/utf8"
 )
 
-// maxNested limits the nesting of foreign JSON within a response. .NET's parser accepts 64 levels,
-// Jackson's and Python's about 1,000, and the response itself has ten.
+// maxNested is the deepest nesting of foreign JSON in a response. .NET's parser accepts 64 levels,
+// Jackson's and Python's about 1,000. The response itself has ten levels.
 const maxNested = 50
 
-// plain reports whether every client can read foreign JSON within a response: it is valid UTF-8,
-// and not nested too deep. A single unreadable value would make the whole list unreadable.
+// plain reports whether every client can read this foreign JSON in a response: it is valid UTF-8,
+// and not nested too deep. One value that a client cannot read would make the whole list
+// unreadable.
 func plain(text []byte) bool { return utf8.Valid(text) && !nestedDeeper(text, maxNested) }
 
-// nestedDeeper reports whether valid JSON has more than levels nested objects and arrays.
+// nestedDeeper reports whether the objects and arrays in valid JSON are nested deeper than the
+// number levels.
 func nestedDeeper(text []byte, levels int) bool {
 	open, inText := 0, false
 	for n := 0; n < len(text); n++ {
@@ -38,8 +40,8 @@ func nestedDeeper(text []byte, levels int) bool {
 	return false
 }
 
-// orRaw returns foreign JSON as it is, or, if some clients could not read it, its raw text with a
-// note that explains why.
+// orRaw returns foreign JSON unchanged as value if all clients can read it. Otherwise it returns
+// its text as raw, with a note that explains why.
 func orRaw(text json.RawMessage) (value json.RawMessage, raw, note string) {
 	switch {
 	case !utf8.Valid(text):

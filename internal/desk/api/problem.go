@@ -44,14 +44,14 @@ const (
 	codeAnother         = "ANOTHER_CALLER"
 )
 
-// A problem is a problem document (RFC 9457).
+// A problem is a problem document (RFC 9457), the response to a request that is refused.
 type problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
 	Code   string `json:"code"`
-	// Auth is how to authenticate, if the caller is unknown.
+	// Auth is the way in which the caller must authenticate. It is set if the caller is unknown.
 	Auth string `json:"auth,omitempty"`
 	// Approval is the approval that the problem is about, in its current state.
 	Approval *approval `json:"approval,omitempty"`
@@ -71,7 +71,7 @@ func refuseAs(w http.ResponseWriter, p problem) {
 	answer(w, p.Status, p)
 }
 
-// refuseStore answers that the store did not reply.
+// refuseStore responds that the store did not reply, or that a record cannot be read.
 func (d *Desk) refuseStore(w http.ResponseWriter, err error) {
 	d.log.Error(logStoreAway, "err", err)
 	if errors.Is(err, store.ErrUnread) {
@@ -82,26 +82,27 @@ func (d *Desk) refuseStore(w http.ResponseWriter, err error) {
 	refuse(w, http.StatusServiceUnavailable, codeStore, textStoreAway)
 }
 
-// A timedWriter adds the store's time to each response, because pages compute ages and remaining
-// times from it. Their own clocks may be wrong.
+// A timedWriter adds the store's time to each response. Pages compute ages and remaining times from
+// it, because their own clocks may be wrong.
 type timedWriter struct {
 	http.ResponseWriter
 	now func() time.Time
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap lets http.ResponseController find the wrapped ResponseWriter.
 func (t timedWriter) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// storeTime returns the store's time from the last known difference to this clock.
+// storeTime returns the store's time. It adds the last known difference of the clocks to the time
+// of this process.
 func (d *Desk) storeTime() time.Time { return d.opts.Now().Add(time.Duration(d.ahead.Load())) }
 
-// answer writes the object v as JSON.
+// answer sends the object v as a JSON response.
 func answer(w http.ResponseWriter, status int, v any) {
 	if w.Header().Get("Content-Type") == "" {
 		w.Header().Set("Content-Type", "application/json")
 	}
 	text, err := json.Marshal(v)
-	if err != nil { // not reached: every response can be marshalled
+	if err != nil { // does not happen: every response can be marshalled
 		status, text = http.StatusInternalServerError, []byte(`{"type":"about:blank","title":"Internal Server Error","status":500,"detail":"","code":"`+codeUnread+`"}`)
 	}
 	if t, ok := w.(timedWriter); ok {
@@ -111,9 +112,9 @@ func answer(w http.ResponseWriter, status int, v any) {
 		}
 		text = append(stamp, text[1:]...)
 	}
-	// With a Content-Length the response is complete before the handler returns, so the client does
-	// not wait for the records that are written afterwards.
+	// With a Content-Length the response is complete before the handler returns. So the client does
+	// not wait for the records that are written after the response.
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)+1))
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // whoever asked is gone
+	_, _ = w.Write(append(text, '\n')) // fails only if the caller has left
 }

@@ -18,40 +18,40 @@ import (
 	"holdpoint/store"
 )
 
-// The names of the session cookie. A browser accepts the first only over TLS, only from this host,
-// and lets no other host of the domain set it. A browser on its own machine, over plain HTTP, gets
-// the second.
+// The names of the session cookie. A browser accepts secureCookie only over TLS and only from this
+// host, and no other host of the domain can set it. A browser on the desk's own machine that uses
+// plain HTTP gets plainCookie.
 const (
 	secureCookie = "__Host-holdpoint"
 	plainCookie  = "holdpoint-desk"
 )
 
-// Cookies are the names of the session cookies. An agent must not get them: browsers send a cookie
-// to every port of a host.
+// Cookies has the names of the session cookies. An agent must not get such a cookie, but browsers
+// send a cookie to every port of a host.
 var Cookies = []string{secureCookie, plainCookie}
 
-// sessionTime is how long a session lasts: about one sign-in for each working day. A stolen cookie
-// is valid as long.
+// sessionTime is how long a session lasts, so that a person signs in about once each working day. A
+// stolen cookie is valid as long.
 const sessionTime = 12 * time.Hour
 
-// Keys sign sessions, newest first. Processes with the same keys and tokens accept each other's
-// sessions.
+// Keys has the keys that sign sessions, newest first. Processes with the same keys and tokens
+// accept each other's sessions.
 type Keys struct{ list atomic.Pointer[[][]byte] }
 
-// Set replaces the keys. The first one signs, and the signature of any is accepted. Without keys it
-// makes one, and sessions are valid in this process only.
+// Set replaces the keys. The first key signs, and a signature by any of the keys is accepted. If
+// list is empty, Set makes a key, and sessions are then valid in this process only.
 func (k *Keys) Set(list [][]byte) {
 	if len(list) == 0 {
 		key := make([]byte, sha256.Size)
-		_, _ = rand.Read(key) // it never fails
+		_, _ = rand.Read(key) // rand.Read never fails
 		list = [][]byte{key}
 	}
 	k.list.Store(&list)
 }
 
-// A session is the content of a cookie: its end, a nonce, and a signature of both and of the hash
-// of the token that was used to sign in. It contains nothing of the token, and is invalid without
-// it.
+// A session is the content of a session cookie: its end, a nonce, and a signature. The signature
+// covers the end, the nonce, and the hash of the token with which the person signed in. The cookie
+// contains no part of the token. If the token is removed, the session is no longer valid.
 type session struct {
 	nonce [16]byte
 	ends  time.Time
@@ -65,27 +65,28 @@ func (s *session) expiry() time.Time {
 	return s.ends
 }
 
-// sessions signs sessions and does not store them. Only those that were signed out are kept: in the
-// store for all processes, and here until they would have ended.
+// sessions signs sessions, and does not store them. It stores only the sessions that were signed
+// out: in the store for all processes, and in out until the sessions would have ended.
 type sessions struct {
 	keys *Keys
 	mu   sync.Mutex
 	out  map[[16]byte]time.Time
 }
 
-const plainSize = 8 + 16 // bytes of a cookie before its signature
+const plainSize = 8 + 16 // number of bytes of a cookie before its signature
 
-// begin returns a new session for a token.
+// begin returns the cookie of a new session for a token, and when the session ends.
 func (s *sessions) begin(t *Token, now time.Time) (cookie string, until time.Time) {
 	until = now.Add(sessionTime).Truncate(time.Second)
 	plain := binary.BigEndian.AppendUint64(nil, uint64(until.Unix()))
 	plain = append(plain, make([]byte, 16)...)
-	_, _ = rand.Read(plain[8:]) // it never fails
+	_, _ = rand.Read(plain[8:]) // rand.Read never fails
 	signed := append(plain, sign((*s.keys.list.Load())[0], plain, t)...)
 	return base64.RawURLEncoding.EncodeToString(signed), until
 }
 
-// sign returns the signature of a session for a token.
+// sign returns the signature of a session. plain is the content of the session's cookie, and t is
+// the token with which the person signed in.
 func sign(key, plain []byte, t *Token) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("holdpoint desk session 1"))
@@ -94,8 +95,8 @@ func sign(key, plain []byte, t *Token) []byte {
 	return mac.Sum(nil)
 }
 
-// find returns the session of a cookie and its token, or nil if there is none, it is over, or its
-// token was removed.
+// find returns the session of a cookie, and the token of the session. It returns nil if the cookie
+// is not valid, if the session is over, or if the token was removed.
 func (s *sessions) find(cookie string, tokens *Tokens, now time.Time) (*session, *Token) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cookie)
 	if err != nil || len(raw) != plainSize+sha256.Size {
@@ -122,7 +123,7 @@ func (s *sessions) find(cookie string, tokens *Tokens, now time.Time) (*session,
 	return found, token
 }
 
-// end signs a session out in this process.
+// end marks a session as signed out in this process.
 func (s *sessions) end(one *session, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,11 +138,11 @@ func (s *sessions) end(one *session, now time.Time) {
 // outKey returns the key of the record which says that a session was signed out.
 func outKey(s *session) store.Key { return noteKey("signed out", hex.EncodeToString(s.nonce[:])) }
 
-// signedOutAnywhere reports whether another process has signed the session out.
+// signedOutAnywhere reports whether any process has signed out the session.
 func (d *Desk) signedOutAnywhere(ctx context.Context, s *session) (bool, error) {
 	rec, err := d.note(ctx, outKey(s))
 	if errors.Is(err, store.ErrUnread) {
-		return true, nil // only a sign-out writes a note for the session
+		return true, nil // the record exists, and only a sign-out of the session writes it
 	}
 	return len(rec.Notes) > 0, err
 }
@@ -155,7 +156,8 @@ func (d *Desk) signOutEverywhere(ctx context.Context, s *session) error {
 	return err
 }
 
-// cookieOf returns the session cookie of a request, or "" if it has none or two.
+// cookieOf returns the session cookie of a request, or "" if the request has no such cookie or
+// several.
 func (d *Desk) cookieOf(req *http.Request) string {
 	name := plainCookie
 	if d.secure(req) {
@@ -167,7 +169,7 @@ func (d *Desk) cookieOf(req *http.Request) string {
 	return ""
 }
 
-// setCookie sets the session cookie in the browser. The zero time deletes it.
+// setCookie sets the session cookie in the browser. If age is zero, it deletes the cookie.
 func (d *Desk) setCookie(w http.ResponseWriter, req *http.Request, value string, age time.Duration) {
 	c := &http.Cookie{Name: plainCookie, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, MaxAge: int(age / time.Second)}
 	if d.secure(req) {
@@ -179,7 +181,7 @@ func (d *Desk) setCookie(w http.ResponseWriter, req *http.Request, value string,
 	http.SetCookie(w, c)
 }
 
-// signedOut answers a request whose cookie is no longer valid, and deletes the cookie.
+// signedOut refuses a request whose cookie is no longer valid, and deletes the cookie.
 func (d *Desk) signedOut(w http.ResponseWriter, req *http.Request) {
 	d.setCookie(w, req, "", 0)
 	d.refuseUnknown(w, textSessionOver)

@@ -10,18 +10,18 @@ import (
 	"holdpoint/store"
 )
 
-// places remembers the agent and the tenant of records, which never change because both are part of
-// the key. With it, a list can skip records without loading them: those that its caller may not
-// list, and those of an agent that already has its share of the page.
+// places remembers the agent and the tenant of records. They never change, because both are part of
+// a record's key. So a list can skip records without loading them: records that the caller may not
+// list, and records of an agent that already has its share of the page.
 type places struct {
 	mu    sync.Mutex
 	known map[store.Key]policy.Where
 }
 
-// maxPlaces limits the remembered records, to about 10 MB.
+// maxPlaces is the largest number of records that places remembers. They need about 10 MB.
 const maxPlaces = 1 << 16
 
-// note remembers the place of a record, if it is known.
+// note remembers the agent and the tenant of a record, if they are known.
 func (p *places) note(key store.Key, at policy.Where) {
 	if !at.Known {
 		return
@@ -38,7 +38,7 @@ func (p *places) note(key store.Key, at policy.Where) {
 	p.known[store.Key(strings.Clone(string(key)))] = at
 }
 
-// placeOf returns the place of a record, and whether it is remembered.
+// placeOf returns the agent and the tenant of a record, and whether places has remembered them.
 func (p *places) placeOf(key store.Key) (policy.Where, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,15 +46,15 @@ func (p *places) placeOf(key store.Key) (policy.Where, bool) {
 	return at, has
 }
 
-// Shares divide the space of one response among the agents.
+// shares divides the space of one response among the agents.
 type shares struct {
 	places *places
 	caller *Caller
 	f      *filter
 	hides  map[policy.Where]bool
-	count  map[string]int // approvals in the answer, by agent
+	count  map[string]int // number of approvals in the response, by agent
 	bytes  map[string]int
-	passed map[string]bool // agents with more than their share
+	passed map[string]bool // agents that have more approvals than their share
 }
 
 func (d *Desk) newShares(caller *Caller, f *filter) *shares {
@@ -64,7 +64,8 @@ func (d *Desk) newShares(caller *Caller, f *filter) *shares {
 	}
 }
 
-// nextPart splits off the rows that are to be loaded next.
+// nextPart returns the rows that are loaded next, at most atOnce, and the remaining rows. It drops
+// rows that are known not to be in the response.
 func (s *shares) nextPart(rows []store.Row) (part, rest []store.Row) {
 	for n, row := range rows {
 		if len(part) == atOnce {
@@ -77,7 +78,8 @@ func (s *shares) nextPart(rows []store.Row) (part, rest []store.Row) {
 	return part, nil
 }
 
-// leavesOut reports whether a row is already known not to be in the response.
+// leavesOut reports whether it is known, without loading its record, that a row is not in the
+// response.
 func (s *shares) leavesOut(key store.Key) bool {
 	at, known := s.places.placeOf(key)
 	if !known {
@@ -91,7 +93,8 @@ func (s *shares) leavesOut(key store.Key) bool {
 	return hides || s.f.agent != "" && at.Agent != s.f.agent || s.passesOver(key)
 }
 
-// passesOver reports whether the record may be listed, and its agent already has its share.
+// passesOver reports whether a record is left out because its agent already has its share of the
+// response.
 func (s *shares) passesOver(key store.Key) bool {
 	if s.f.perAgent == 0 {
 		return false
@@ -104,7 +107,7 @@ func (s *shares) passesOver(key store.Key) bool {
 	return true
 }
 
-// took counts an approval of the response.
+// took counts an approval in the response for the share of its agent.
 func (s *shares) took(key store.Key, size int) {
 	if at, known := s.places.placeOf(key); known {
 		s.count[at.Agent]++
@@ -112,5 +115,6 @@ func (s *shares) took(key store.Key, size int) {
 	}
 }
 
-// agentsLeft returns the agents that have more approvals than the response.
+// agentsLeft returns the names of the agents some of whose approvals are not in the response,
+// sorted.
 func (s *shares) agentsLeft() []string { return slices.Sorted(maps.Keys(s.passed)) }

@@ -13,14 +13,15 @@ import (
 	"holdpoint/internal/desk/statement"
 )
 
-// A sentItem is something that the agent sent with a question in addition to its message. It is
-// only the agent's claim: even a name and arguments in it do not determine what runs after a yes.
+// A sentItem is something that the agent has sent with a question, besides the message. It is only
+// the agent's claim. Even if it has a name and arguments, they do not determine what runs after a
+// yes.
 type sentItem struct {
-	Path string `json:"path"` // its place in the interrupt's metadata
+	Path string `json:"path"` // its path in the interrupt's metadata
 	call
 }
 
-// laySent fills in what the agent sent with a question.
+// laySent adds to the question q what the agent has sent with it.
 func laySent(q *question, i *agui.Interrupt, r *room) {
 	list, more := statement.Of(i)
 	for _, s := range list {
@@ -45,14 +46,15 @@ func laySent(q *question, i *agui.Interrupt, r *room) {
 	}
 }
 
-// plainArguments returns arguments that every parser reads alike: an object without repeated keys.
+// plainArguments returns the arguments if every parser reads them the same way: they are an object
+// without repeated keys. Otherwise it returns false.
 func plainArguments(text string) (json.RawMessage, bool) {
 	c := callOf(&agui.AskedCall{Args: text})
 	return c.Arguments, c.Arguments != nil
 }
 
-// editable reports whether a question accepts other arguments: its schema allows them, and the
-// arguments to begin with are known.
+// editable reports whether a person can approve a question with edited arguments: the schema allows
+// this, and the arguments that can be edited are known.
 func editable(i *agui.Interrupt) bool {
 	_, yes := agui.FormOfEdits(i.Schema())
 	switch {
@@ -75,10 +77,10 @@ func editable(i *agui.Interrupt) bool {
 	return named == 1
 }
 
-// editedArguments returns the arguments in an edited approval of a tool. It returns "" if there are
-// none, if they are for another tool, or if they are in more than one place, because backends
-// differ in which one they use. It reads editedArgs, and the forms of LangChain and Agent Inbox.
-// The tool may be "" if it is unknown.
+// editedArguments returns the arguments in an edited approval of a call. tool is the name of the
+// call's tool, or "" if unknown. It reads editedArgs, and the forms of LangChain and Agent Inbox.
+// It returns "" if there are no arguments, if they are for another tool, or if they are in several
+// places, because backends differ in which place they use.
 func editedArguments(payload []byte, tool string) string {
 	answer := gjson.ParseBytes(payload)
 	parts := []gjson.Result{answer}
@@ -115,8 +117,8 @@ func editedArguments(payload []byte, tool string) string {
 	return found[0].Raw
 }
 
-// membersOf returns the members of an object whose name equals name in any letter case, except
-// nulls.
+// membersOf returns the values of those members of an object whose name equals the parameter name
+// in any spelling. It leaves out nulls.
 func membersOf(object gjson.Result, name string) (list []gjson.Result) {
 	if !object.IsObject() {
 		return nil
@@ -130,13 +132,14 @@ func membersOf(object gjson.Result, name string) (list []gjson.Result) {
 	return list
 }
 
-// An edit has the arguments that replaced those of the question.
+// An edit has the arguments that replace the question's arguments.
 type edit struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Fields    []fields.Field  `json:"fields,omitempty"`
 }
 
-// editOf returns the fields of an edited approval's arguments.
+// editOf returns the arguments of an edited approval. It returns an empty edit if edited is false,
+// or if there are several tools.
 func editOf(edited bool, payload json.RawMessage, tools []string, r *room) (e edit) {
 	if !edited || len(tools) > 1 {
 		return e
@@ -152,8 +155,8 @@ func editOf(edited bool, payload json.RawMessage, tools []string, r *room) (e ed
 	return e
 }
 
-// sentFile serves GET /v1/approvals/{id}/sent/{question}: the recorded metadata that the agent sent
-// with a question, as a file.
+// sentFile serves GET /v1/approvals/{id}/sent/{question}: the recorded metadata that the agent has
+// sent with a question, as a file.
 func (d *Desk) sentFile(w http.ResponseWriter, req *http.Request) {
 	if i, ok := d.readQuestion(w, req); ok {
 		serveFile(w, "sent.txt", statement.Text(i))

@@ -2,12 +2,12 @@ package api
 
 import "holdpoint/internal/agui"
 
-// The texts of this room, in one place: what the desk's API tells a person. Each says what
-// happened, what stands, and what can be done. A page words a refusal itself, by its code
+// The texts in which the desk's API tells a person what happened, what is now in effect, and what
+// the person can do. The desk's page has its own words for a refusal, by its code
 // (internal/desk/page). The table of codes in docs/errors.md is made from codeTexts
 // (TestErrorsTable).
 
-// The details of problem documents, by what is refused.
+// The details of problem documents, grouped by what is refused.
 const (
 	// Authentication.
 	textWantToken      = "nobody is signed in: send Authorization: Bearer with a token of the desk"
@@ -67,7 +67,7 @@ const (
 	textWantDecision   = "decision: want approve, deny, cancel or answer"
 )
 
-// Notes about values that are shown as raw text, or not at all.
+// Notes on values that are shown only as raw text, or not at all.
 const (
 	noteUnknown = "the call is not known in full: nobody can say what a yes lets run"
 	noteNoJSON  = "the arguments are not a JSON object"
@@ -77,22 +77,23 @@ const (
 	secretNote  = "a secret, not shown"
 )
 
-// noteCodes are the codes of the notes, for a page with its own wording.
+// noteCodes maps each note to its code, for a page with its own words.
 var noteCodes = map[string]string{
 	noteUnknown: "unknown", noteNoJSON: "noObject", noteTwice: "twice", noteBroken: "broken", noteDeep: "deep", secretNote: "secret",
 }
 
-// A codeText is the row of docs/errors.md for a code of problem documents.
+// A codeText is the row in docs/errors.md for one code of problem documents.
 type codeText struct {
 	code     string
 	statuses string
-	text     string // the detail, or how it begins where it differs
+	text     string // the detail; if the details differ, their common beginning
 	happened string
 	remedy   string
 }
 
-// codeTexts are the codes of the desk's responses. The last ones are codes of runs: the agent's own
-// Holdpoint refused the decision (proxy/internal/tell).
+// codeTexts has a row for each code of the desk's responses. The last rows are for codes of runs:
+// the desk's response has such a code if the agent's own Holdpoint refused the decision
+// (proxy/internal/tell).
 var codeTexts = []codeText{
 	{codeUnauthenticated, "401", textWantToken, "the request does not show who sends it, or its token or cookie is not valid (any more)", "sign in, or send a token; `auth` says which way this desk takes"},
 	{codeTries, "429", textManyTokens, "an address sent more than ten wrong tokens", "wait for `Retry-After`. A right token counts at any time"},
@@ -133,10 +134,10 @@ var codeTexts = []codeText{
 	{string(agui.InternalError), "422", ofRun, "Holdpoint failed", "its log says where"},
 }
 
-// ofRun stands in the table for the message of a RUN_ERROR.
+// ofRun is the detail in the table if the detail is the message that a RUN_ERROR would have.
 const ofRun = "the message that a RUN_ERROR would have"
 
-// What is wrong with a token of HOLDPOINT_DESK_TOKEN or of its file.
+// Errors in a token of HOLDPOINT_DESK_TOKEN or of its file.
 const (
 	textTokenTwice    = "the same token is in an earlier line"
 	textNoTokenInFile = "it has no token: want one, such as openssl rand -hex 32 makes"

@@ -14,23 +14,23 @@ import (
 	"unicode"
 )
 
-// Operator is the name of a caller whose token has no name.
+// Operator is the name of the caller if the token has no name.
 const Operator = "operator"
 
-// A Token is the desk's record of a token.
+// A Token is what the desk keeps of a token: its owner and its hash.
 type Token struct {
 	Name   string
 	Groups []string
 	hash   [sha256.Size]byte
 }
 
-// NewToken makes a token for a caller with this name.
+// NewToken makes a random token for a caller with this name. text is the token itself.
 func NewToken(name string) (text string, _ Token) {
 	text = rand.Text() + rand.Text()
 	return text, Token{Name: name, hash: sha256.Sum256([]byte(text))}
 }
 
-// caller returns the owner of the token.
+// caller returns the caller to whom the token belongs.
 func (t *Token) caller() *Caller { return &Caller{Name: t.Name, Groups: t.Groups} }
 
 // Tokens is the set of valid tokens. The zero Tokens is empty.
@@ -39,7 +39,7 @@ type Tokens struct{ list atomic.Pointer[[]Token] }
 // Set replaces the tokens.
 func (t *Tokens) Set(list []Token) { t.list.Store(&list) }
 
-// allTokens returns the valid tokens.
+// allTokens returns an iterator over the valid tokens.
 func (t *Tokens) allTokens() iter.Seq2[int, *Token] {
 	list := t.list.Load()
 	return func(yield func(int, *Token) bool) {
@@ -51,7 +51,8 @@ func (t *Tokens) allTokens() iter.Seq2[int, *Token] {
 	}
 }
 
-// bearer returns the token in the values of Authorization, or nil if it is not valid.
+// bearer returns the valid token in the values of the header Authorization, or nil if there is
+// none.
 func (t *Tokens) bearer(authorization []string) *Token {
 	scheme, token, ok := strings.Cut(authorization[0], " ")
 	if len(authorization) > 1 || !ok || !strings.EqualFold(scheme, "bearer") {
@@ -60,12 +61,12 @@ func (t *Tokens) bearer(authorization []string) *Token {
 	return t.find(strings.TrimLeft(token, " "))
 }
 
-// find returns the token with this text, or nil.
+// find returns the valid token with this text, or nil if there is none.
 func (t *Tokens) find(text string) *Token {
 	if text == "" {
 		return nil
 	}
-	// The hash is compared with all tokens, so that the time reveals nothing about a token.
+	// The hash is compared with every token, so that the time reveals nothing about a token.
 	hash := sha256.Sum256([]byte(text))
 	var found *Token
 	for _, one := range t.allTokens() {
@@ -76,19 +77,19 @@ func (t *Tokens) find(text string) *Token {
 	return found
 }
 
-// MinToken is the minimum length of a token in characters. MaxName is the maximum length of a name
-// in bytes.
+// MinToken is the smallest length of a token, in characters. MaxName is the largest length of a
+// name, in bytes.
 const (
 	MinToken = 32
 	MaxName  = 100
 )
 
-// bearer has the characters of a bearer token (RFC 6750, section 2.1).
+// bearer has all characters that a bearer token may contain (RFC 6750, section 2.1).
 const bearer = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/="
 
-// ParseTokens parses tokens, one in each line. A token alone is the operator's. A name with sha256:
-// and the hash of a token in hex is that caller's, and groups can stand between the two. Lines that
-// begin with # are skipped. An error never contains a part of a token.
+// ParseTokens parses tokens, one in each line. A line with only a token is a token of the operator.
+// A line of another caller has a name, then optional groups, and then sha256: with the hash of the
+// token in hex. Lines that begin with # are skipped. An error never contains a part of a token.
 func ParseTokens(text string) ([]Token, error) {
 	var list []Token
 	var errs []error

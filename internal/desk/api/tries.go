@@ -7,27 +7,29 @@ import (
 	"time"
 )
 
-// How many wrong tokens an address may send at once, with one more every tryEvery. Responses to
-// further ones are slow.
+// maxTries is how many wrong tokens an address may send at once. After that, it may send one more
+// each tryEvery. The responses to further wrong tokens are delayed.
 const (
 	maxTries = 10
 	tryEvery = 6 * time.Second
 )
 
-// How many changes (decisions, freed threads, sign-ins) a caller may make at once, with one more
-// every changeEvery. A person does not read faster than that.
+// maxChanges is how many changes (decisions, freed threads, sign-ins) a caller may make at once.
+// After that, the caller may make one more each changeEvery. A person does not read faster than
+// that.
 const (
 	maxChanges  = 100
 	changeEvery = time.Second
 )
 
-// newTries returns the counts of wrong tokens by client address.
+// newTries returns the buckets that count wrong tokens by client address.
 func newTries(now func() time.Time) *buckets[netip.Addr] {
 	return newBuckets[netip.Addr](maxTries, tryEvery, now)
 }
 
-// networkOf returns the client's address, or for IPv6 its network of 64 bits. All clients of a unix
-// socket share one.
+// networkOf returns the address under which the wrong tokens of a client are counted: the client's
+// IPv4 address, or the 64-bit network of its IPv6 address. All clients of a unix socket have the
+// same one.
 func networkOf(remote string) netip.Addr {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -42,5 +44,5 @@ func networkOf(remote string) netip.Addr {
 	return addr
 }
 
-// seconds returns a time for Retry-After, rounded up.
+// seconds returns d in whole seconds, rounded up, for the header Retry-After.
 func seconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d.Seconds()))) }

@@ -1,8 +1,8 @@
-// Package carry sends the answers of decided pauses to their agents without the clients: it finds
-// the pauses in the store, and calls their agents, each once.
+// Package carry sends the answers of decided pauses to their agents without the chats: it finds the
+// pauses in the store, and makes each pause's agent send the answers.
 //
-// It does not decide which pauses may be carried, nor how often: package proxy and the store's
-// claim do. If two processes find the same pause, only one of them can claim it.
+// The package does not decide if a pause may be carried, nor how often: package proxy and the
+// store's claim decide this. If two processes find the same pause, only one of them can claim it.
 package carry
 
 import (
@@ -17,60 +17,61 @@ import (
 	"holdpoint/store"
 )
 
-// An Agent carries the decided pause of a record, see proxy.Handler.Carry.
+// An Agent sends the answers of a record's decided pause to its backend, see proxy.Handler.Carry.
 type Agent interface {
 	Carry(ctx context.Context, key store.Key) error
 }
 
-// Options of a Carrier. Store, Agents and Log are required.
+// Options are the options of a Carrier. Store, Agents and Log are required.
 type Options struct {
 	Store  store.Store
-	Agents map[string]Agent // by the names in records
-	Within time.Duration    // older decisions wait for the chat; 0 means DefaultWithin
-	Every  time.Duration    // time between two looks at the list of due records; 0 means 2 s
-	Log    *slog.Logger
-	Now    func() time.Time // clock for the waits between tries; nil means time.Now
+	Agents map[string]Agent // keyed by the agents' names in records
+	Within time.Duration    // largest age of a decision that is carried; 0 means DefaultWithin
+	// time between two reads of the store's list of decided records; 0 means 2 s
+	Every time.Duration
+	Log   *slog.Logger
+	Now   func() time.Time // clock for the waits between two tries; nil means time.Now
 }
 
-// DefaultWithin is the maximum age of a decision that is carried without the chat. An approval of
-// the morning is not carried out at night, nor one that a restored backup brings back.
+// DefaultWithin is the largest age of a decision that is carried without the chat. So an approval
+// from the morning is not carried out at night, nor is one that a restored backup brings back.
 const DefaultWithin = time.Hour
 
 const (
 	every = 2 * time.Second
-	// atOnce limits the concurrent runs of one agent without a client. A slow agent does not take
-	// the places of another.
+	// atOnce is the largest number of runs without a client that one agent has at the same time.
+	// Each agent has its own limit, so a slow agent does not delay the others.
 	atOnce = 8
-	// remembered limits the pauses whose tries are remembered.
+	// remembered is the largest number of pauses for which the Carrier remembers its tries.
 	remembered = 10_000
 )
 
-// waits are the times between the tries of one pause. After the last try the pause waits for the
-// chat.
+// waits has the times between the tries of one pause. After the last try, only the chat's next
+// request carries the pause.
 var waits = [...]time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute}
 
-// A Carrier looks for decided pauses and carries them.
+// A Carrier looks for decided pauses, and makes their agents send the answers.
 type Carrier struct {
 	o     Options
 	kick  chan store.Key
-	room  map[string]chan struct{} // by agent
+	room  map[string]chan struct{} // limits the runs of each agent, by its name
 	clock store.Clock
 
 	mu   sync.Mutex
 	seen map[store.Key]*tries
 }
 
-// tries counts the tries of one pause.
+// tries has the number of tries of one pause, and when the next one is due.
 type tries struct {
 	pause  string
 	opened time.Time
 	n      int
 	next   time.Time
 	under  bool // a try is under way
-	over   bool // the pause waits for the chat
+	over   bool // no further try: the pause waits for the chat
 }
 
-// New returns a Carrier, which does nothing until Run.
+// New returns a Carrier. It does nothing until Run is called.
 func New(o Options) *Carrier {
 	if o.Within <= 0 {
 		o.Within = DefaultWithin
@@ -88,8 +89,8 @@ func New(o Options) *Carrier {
 	return c
 }
 
-// Kick tells the Carrier that a pause of the record was just decided. It never blocks. If the
-// channel is full, the next look finds the pause.
+// Kick tells the Carrier that every question of the record's pause was just decided. It never
+// blocks. If the channel is full, the Carrier finds the pause when it next reads the store's list.
 func (c *Carrier) Kick(key store.Key) {
 	select {
 	case c.kick <- key:
@@ -97,8 +98,8 @@ func (c *Carrier) Kick(key store.Key) {
 	}
 }
 
-// Run carries until ctx is done. It returns when the runs that it began have ended, or continue by
-// themselves.
+// Run carries decided pauses until ctx is done. Then it waits for the tries that it began: each has
+// ended, or continues without the Carrier.
 func (c *Carrier) Run(ctx context.Context) {
 	var runs sync.WaitGroup
 	defer runs.Wait()
@@ -116,7 +117,7 @@ func (c *Carrier) Run(ctx context.Context) {
 	}
 }
 
-// look tries all pauses that are due.
+// look tries every pause whose next try is due.
 func (c *Carrier) look(ctx context.Context, runs *sync.WaitGroup) {
 	q := store.Query{Due: c.clock.Time(ctx, c.o.Store, c.o.Now()), Limit: store.MaxPage}
 	for {
@@ -137,8 +138,8 @@ func (c *Carrier) look(ctx context.Context, runs *sync.WaitGroup) {
 	}
 }
 
-// waits reports whether the record's next try is not due yet, as far as is known without asking the
-// store.
+// waits reports whether the next try of a record is not due yet, as far as the Carrier knows
+// without loading the record.
 func (c *Carrier) waits(row store.Row) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,7 +147,7 @@ func (c *Carrier) waits(row store.Row) bool {
 	return t != nil && t.opened.Equal(row.Opened) && (t.under || t.over || c.o.Now().Before(t.next))
 }
 
-// try makes the record's agent carry its pause, if that is allowed now.
+// try makes the record's agent carry the record's pause, if this is allowed now.
 func (c *Carrier) try(ctx context.Context, key store.Key, runs *sync.WaitGroup) {
 	rec, err := c.o.Store.Load(ctx, key, "")
 	if err != nil || rec.State != store.Open || !rec.Pause.Decided() || rec.Pause.Origin == nil {
@@ -155,10 +156,10 @@ func (c *Carrier) try(ctx context.Context, key store.Key, runs *sync.WaitGroup) 
 	p := rec.Pause
 	agent, ours := c.o.Agents[p.Origin.Agent]
 	if !ours {
-		return // another process serves it
+		return // another process serves the agent
 	}
-	// The oldest decision counts: a yes of the morning is not carried out at night because the
-	// other question is decided then.
+	// The age of the oldest decision counts: a yes from the morning must not be carried out at
+	// night just because another question of the pause is decided at night.
 	if oldest := p.Decisions[0].At; !rec.Now.Before(oldest.Add(c.o.Within)) {
 		if c.begins(key, p) {
 			c.o.Log.Warn(logTooOld, "pause", p.ID, "decided", oldest)
@@ -170,7 +171,7 @@ func (c *Carrier) try(ctx context.Context, key store.Key, runs *sync.WaitGroup) 
 	select {
 	case room <- struct{}{}:
 	default:
-		return // the next look finds it
+		return // a later look finds the pause again
 	}
 	if !c.begins(key, p) {
 		<-room
@@ -182,7 +183,7 @@ func (c *Carrier) try(ctx context.Context, key store.Key, runs *sync.WaitGroup) 
 	})
 }
 
-// carry makes one try.
+// carry makes one try to carry the pause, and notes the result.
 func (c *Carrier) carry(ctx context.Context, agent Agent, key store.Key, pauseID string) {
 	err := agent.Carry(ctx, key)
 	switch {
@@ -201,13 +202,13 @@ func (c *Carrier) carry(ctx context.Context, agent Agent, key store.Key, pauseID
 	}
 	rec, err := c.o.Store.Load(context.WithoutCancel(ctx), key, "")
 	if err == nil && (rec.Pause == nil || rec.Pause.ID != pauseID) {
-		c.forget(key) // it has ended
+		c.forget(key) // the pause has ended
 		return
 	}
 	c.ends(key, false)
 }
 
-// begins counts a try of a pause. It returns false if none is due.
+// begins counts a try of a pause. It returns false if no try is due now.
 func (c *Carrier) begins(key store.Key, p *agui.Pause) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -226,7 +227,8 @@ func (c *Carrier) begins(key store.Key, p *agui.Pause) bool {
 	return true
 }
 
-// ends records that a try has left the pause open. over means that it now waits for the chat.
+// ends notes that a try has left the pause open. over means that there is no further try, so the
+// pause waits for the chat.
 func (c *Carrier) ends(key store.Key, over bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,9 +1,9 @@
-// Package fields lays out the arguments of a call for a person: one field for each value, from the
-// recorded bytes. A number keeps its digits, and a repeated key appears as often as it was sent.
-// Parsing JSON into Go values would lose both.
+// Package fields prepares the arguments of a call for a person: one field for each value, made from
+// the recorded bytes. A number keeps its digits, and a repeated key appears as often as it was
+// sent. Parsing JSON into Go values would lose both.
 //
-// The package makes no decisions, and does not format: the page breaks the lines. Its cost is
-// linear in the bytes, and its result is limited.
+// The package makes no decisions, and does not format texts: the desk's page breaks the lines. Its
+// cost is linear in the number of bytes, and the size of its result is limited.
 package fields
 
 import (
@@ -18,11 +18,11 @@ import (
 	"holdpoint/internal/desk/marks"
 )
 
-// A Kind is the kind of a value, which decides how it is best shown.
+// A Kind says what a value is. It decides how the value is best shown.
 type Kind string
 
-// The kinds. Empty is a text, an object or an array without content. Prose, Code and Diff are
-// texts. Code is also a value that is nested too deep, or that is not JSON.
+// The kinds of values. Empty is a text, an object or an array without content. Prose, Code and Diff
+// are kinds of texts. A value that is nested too deep, or that is not JSON, has the kind Code too.
 const (
 	String  Kind = "string"
 	Prose   Kind = "prose"
@@ -36,65 +36,67 @@ const (
 	Array   Kind = "array"
 )
 
-// A Field is one value of the arguments. The fields within an object or an array follow it, one
-// level deeper.
+// A Field is one value of the arguments. If the value is an object or an array, the fields of its
+// members follow, one level deeper.
 type Field struct {
-	// Path is like items[0].price. Key is its last part: the key of a member, or "" for an element
-	// of an array. Long ones are cut.
+	// Path is the path of the value, such as items[0].price. Key is the last part of the path: the
+	// key of a member, or "" for an element of an array. A long Path or Key is cut.
 	Path  string `json:"path"`
 	Key   string `json:"key,omitempty"`
 	Depth int    `json:"depth"`
 	Kind  Kind   `json:"kind"`
-	// Text is the content of a text, the JSON of another value, or "" for an object or array whose
-	// members are fields.
+	// Text is the content of a text, or the JSON of another value. It is "" for an object or array
+	// whose members are fields.
 	Text string `json:"text"`
-	// JSON means that Text is JSON as it was recorded, not the content of a text.
+	// JSON means that Text is JSON as it was recorded, and not the content of a text.
 	JSON bool `json:"json,omitempty"`
-	// Twice means that the object has the key more than once.
+	// Twice means that the object has this key more than once.
 	Twice bool `json:"twice,omitempty"`
-	// Salient means that the value is an amount or a count. Currency is the value of a currency
-	// field beside it.
+	// Salient means that the value is an amount or a count. Currency is the value of a field with
+	// its currency in the same object, or "".
 	Salient  bool   `json:"salient,omitempty"`
 	Currency string `json:"currency,omitempty"`
-	// Marks are parts of the text that are hidden or look like something else. KeyMarks are those
-	// of Key.
+	// Marks has the parts of Text that are hidden or look like something else. KeyMarks has such
+	// parts of Key.
 	Marks    []marks.Mark `json:"marks,omitempty"`
 	KeyMarks []marks.Mark `json:"keyMarks,omitempty"`
-	// Truncated means that Text is only the beginning. Size is the size of the whole in bytes.
+	// Truncated means that Text is only the beginning of the value. Size is the size of the whole
+	// value in bytes.
 	Truncated bool `json:"truncated,omitempty"`
 	Size      int  `json:"size"`
 }
 
-// Bounds limit a layout.
+// Bounds limit the size of a Layout.
 type Bounds struct {
-	Fields int // maximum number of fields
-	Text   int // bytes of text in one field
-	All    int // bytes of text in all of them
+	Fields int // largest number of fields
+	Text   int // largest number of bytes of text in one field
+	All    int // largest number of bytes of text in all fields
 }
 
-// Whole is for a reader of one question, Line for a reader of a list.
+// Whole has the bounds for a person who reads one question, and Line those for a person who reads a
+// list.
 var (
 	Whole = Bounds{Fields: 400, Text: 100 << 10, All: 100 << 10}
 	Line  = Bounds{Fields: 12, Text: 160, All: 1 << 10}
 )
 
-// A Layout is everything that is shown of the arguments.
+// A Layout has everything that is shown of the arguments.
 type Layout struct {
 	Fields []Field
-	// Rest means that there are more fields, or more text of a field.
+	// Rest means that the arguments have more fields, or that a field has more text, than is shown.
 	Rest bool
-	Text int // bytes of text in the fields
+	Text int // number of bytes of text in the fields
 }
 
-// deepest is the depth from which an object or an array is shown as JSON. Each level costs a pass
-// over the bytes.
+// deepest is the depth from which on an object or an array is shown as JSON, without fields of its
+// own. Each level of fields costs a pass over the bytes.
 const deepest = 3
 
-// maxKey is how many bytes of a key are shown.
+// maxKey is the largest number of bytes that are shown of a key.
 const maxKey = 96
 
-// Of returns the layout of arguments. Arguments that are not a JSON object are one field without a
-// key.
+// Of returns the layout of arguments within the bounds b. Arguments that are not a JSON object
+// become a single field without a key.
 func Of(args string, b Bounds) Layout {
 	l := layout{bounds: b}
 	switch {
@@ -114,14 +116,14 @@ type layout struct {
 	bounds Bounds
 }
 
-// full reports whether the layout has no room left, and notes that there is more.
+// full reports whether the layout can have no more fields. If so, it sets Rest.
 func (l *layout) full() bool {
 	full := len(l.Fields) >= l.bounds.Fields
 	l.Rest = l.Rest || full
 	return full
 }
 
-// members adds the members of an object, which is valid JSON.
+// members adds a field for each member of an object, which must be valid JSON.
 func (l *layout) members(path string, depth int, object string) {
 	times, currency := map[string]int{}, ""
 	for m := agui.MembersIn(object); m.Next(); {
@@ -158,7 +160,7 @@ func (l *layout) elements(path string, depth int, array string) {
 	})
 }
 
-// value adds one value, which is valid JSON.
+// value adds the field of one value, which must be valid JSON.
 func (l *layout) value(path, key string, depth int, raw string) {
 	switch raw[0] {
 	case '"':
@@ -194,7 +196,7 @@ func (l *layout) value(path, key string, depth int, raw string) {
 	}
 }
 
-// text adds a field with as much of its text as there is room for.
+// text adds a field with as much of the text as the bounds allow.
 func (l *layout) text(path, key string, depth int, kind Kind, text string, isJSON bool) {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	f := Field{Path: path, Key: key, Depth: depth, Kind: kind, Text: text, JSON: isJSON, Size: len(text)}
@@ -207,8 +209,8 @@ func (l *layout) text(path, key string, depth int, kind Kind, text string, isJSO
 	l.Fields = append(l.Fields, f)
 }
 
-// howOf returns how to look for marks in a text. In a name, such as an address or an id, characters
-// other than the letters of one script are suspicious too.
+// howOf returns how to search a text for marks. In a name, such as an address or an id, letters of
+// other scripts are suspicious too, even if they form a whole word.
 func howOf(kind Kind, text string, isJSON bool) marks.How {
 	switch {
 	case isJSON:
@@ -221,15 +223,15 @@ func howOf(kind Kind, text string, isJSON bool) marks.How {
 
 func isASCIILetter(r rune) bool { return 'a' <= r|0x20 && r|0x20 <= 'z' }
 
-// indentJSON indents JSON without changing its tokens. It returns raw if indenting would cost more
-// than it helps.
+// indentJSON indents JSON without changing its tokens. It returns raw unchanged if the text is
+// short, or so large that indenting costs too much.
 func indentJSON(raw string) string {
 	if len(raw) <= short || len(raw) > judged {
 		return raw
 	}
 	depth, deepest := 0, 0
 	for _, c := range []byte(raw) {
-		switch c { // brackets in texts count too, because this only bounds the size
+		switch c { // brackets in texts count too, because the depth only bounds the size
 		case '{', '[':
 			depth++
 			deepest = max(deepest, depth)
@@ -245,7 +247,7 @@ func indentJSON(raw string) string {
 }
 
 // textOf returns the content of a JSON string, or "" for any other value. Half of a surrogate pair
-// becomes U+FFFD, without its neighbors.
+// becomes U+FFFD, and the characters beside it stay the same.
 func textOf(raw string) (text string) {
 	if raw[0] != '"' {
 		return ""
@@ -253,11 +255,11 @@ func textOf(raw string) (text string) {
 	if strings.IndexByte(raw, '\\') < 0 {
 		return strings.ToValidUTF8(raw[1:len(raw)-1], "\uFFFD")
 	}
-	_ = json.Unmarshal([]byte(raw), &text) // raw is valid JSON
+	_ = json.Unmarshal([]byte(raw), &text) // cannot fail, because raw is valid JSON
 	return text
 }
 
-// head returns the first bytes of a text, up to the beginning of a character.
+// head returns the beginning of a text: at most the first most bytes, and no part of a character.
 func head(text string, most int) string {
 	if len(text) <= most {
 		return text

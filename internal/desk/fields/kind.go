@@ -10,10 +10,11 @@ import (
 
 const (
 	short  = 80       // longest text, in characters, that is shown on one line
-	judged = 16 << 10 // number of bytes of a text that decide its kind
+	judged = 16 << 10 // number of bytes at the beginning of a text that decide its kind
 )
 
-// kindOf guesses how a text is best shown. If it is wrong, the text is still complete.
+// kindOf guesses how a text is best shown. If the guess is wrong, the text is still shown
+// completely.
 func kindOf(key, text string) Kind {
 	begins := head(text, judged)
 	lines := strings.ContainsAny(begins, "\n\r")
@@ -30,8 +31,8 @@ func kindOf(key, text string) Kind {
 	return String
 }
 
-// isDiff reports whether a text is a unified diff: it has a line with the name of a file, or a
-// hunk.
+// isDiff reports whether a text is a unified diff: it has a line with the name of a file, or the
+// first line of a hunk.
 func isDiff(text string) bool {
 	old, changed := false, false
 	for line := range strings.Lines(text) {
@@ -51,17 +52,18 @@ func isDiff(text string) bool {
 	return false
 }
 
-// codeKeys are words in keys whose text is a program.
+// codeKeys are words in keys. If a key has such a word, its text is taken for a program.
 var codeKeys = words("code", "script", "sql", "query", "statement", "command", "cmd", "source", "program", "snippet")
 
-// statements are the first words of SQL statements, each with a word that must follow.
+// statements has the first words of SQL statements, and clauses has the words one of which must
+// follow.
 var (
 	statements = words("select", "insert", "update", "delete", "drop", "alter", "create", "truncate", "grant", "revoke", "with", "merge")
 	clauses    = words("from", "into", "set", "table", "where", "values", "database", "index", "view", "as", "on", "using", "schema", "role", "user")
 )
 
-// isCode reports whether a text is a program, JSON, markup or an SQL statement. whole means that it
-// is not cut.
+// isCode reports whether a text is a program, JSON, markup or an SQL statement. whole says that the
+// text is complete.
 func isCode(key, text string, whole bool) bool {
 	for word := range Words(key) {
 		if codeKeys[word] {
@@ -91,7 +93,8 @@ func isSQL(text string) bool {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' }) {
 		lower := strings.ToLower(word)
 		if !begin {
-			// In a sentence such words are in lower case, or only the first letter is a capital.
+			// In an English sentence such a word is in lower case, or only its first letter is a
+			// capital.
 			if begin = statements[lower] && (word == strings.ToUpper(word) || strings.ContainsAny(text, ";=*(")); !begin {
 				return false
 			}
@@ -102,13 +105,14 @@ func isSQL(text string) bool {
 	return clause
 }
 
-// codeStarts are beginnings of lines in programs that no sentence has.
+// codeStarts has beginnings of lines in programs. A sentence does not begin like this.
 var codeStarts = []string{
 	"def ", "class ", "import ", "from ", "func ", "package ", "const ", "let ", "var ", "function ", "return ", "if (", "for (",
 	"while (", "#include", "public ", "private ", "elif ", "else:", "try:", "export ", "$ ", "sudo ", "curl ", "async ", "await ", "//", "@",
 }
 
-// hasCodeLines reports whether at least half of the lines, and at least two, look like a program's.
+// hasCodeLines reports whether at least half of the lines, and at least two lines, look like lines
+// of a program.
 func hasCodeLines(text string) bool {
 	code, all := 0, 0
 	for line := range strings.Lines(text) {

@@ -5,12 +5,12 @@ import (
 	"strconv"
 )
 
-// member returns the path of an object's member. A key that is not a plain name is quoted, because
-// a key "a.b" is not the member b of a.
+// member returns the path of the member with this key. A key that is not a plain name is quoted in
+// the path, because the key "a.b" is not the member b of a.
 func member(path, key string) string {
 	switch {
 	case !isName(key):
-		quoted, _ := json.Marshal(key) // a string can always be marshalled
+		quoted, _ := json.Marshal(key) // cannot fail for a string
 		return path + "[" + string(quoted) + "]"
 	case path == "":
 		return key

@@ -6,11 +6,11 @@ import (
 	"unicode"
 )
 
-// amounts are words in keys whose number is an amount or a count.
+// amounts are words in keys. If a key has such a word, its number is an amount or a count.
 var amounts = words("amount", "price", "total", "quantity", "qty", "rows", "limit")
 
-// isAmount reports whether a field has such a key and a number. Backends also write amounts as
-// text.
+// isAmount reports whether a key has a word of amounts and its field has a number. The number may
+// also be written as a text, because some backends write amounts so.
 func isAmount(key string, f *Field) bool {
 	if f.Kind != Number && (f.Kind != String || !isNumber(f.Text)) {
 		return false
@@ -23,7 +23,8 @@ func isAmount(key string, f *Field) bool {
 	return false
 }
 
-// isNumber reports whether a text is a number as people write it.
+// isNumber reports whether a text is a number as people write it, with separators between the
+// digits.
 func isNumber(text string) bool {
 	digit := false
 	for n, c := range []byte(text) {
@@ -41,7 +42,8 @@ func isNumber(text string) bool {
 
 const maxCurrency = 24
 
-// isCurrency reports whether a key names the currency of an amount beside it.
+// isCurrency reports whether a key is the name of a currency, which belongs to an amount in the
+// same object.
 func isCurrency(key string) bool {
 	if len(key) > maxKey {
 		return false
@@ -52,7 +54,8 @@ func isCurrency(key string) bool {
 	return false
 }
 
-// Words returns the words of a key in lower case: row and limit for both row_limit and rowLimit.
+// Words returns the words of a key in lower case. For example, both row_limit and rowLimit have the
+// words row and limit.
 func Words(key string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		key = cutText(key, maxKey)

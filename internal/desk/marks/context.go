@@ -5,7 +5,8 @@ import (
 	"unicode"
 )
 
-// flags are the tags after a black flag that make one of the flags that Unicode recommends.
+// flags has the tags that may follow a black flag: each makes one of the flags that Unicode
+// recommends.
 var flags = []string{"gbeng", "gbsct", "gbwls"}
 
 const (
@@ -16,13 +17,13 @@ const (
 	cancelTag  = 0xE007F
 )
 
-// modifies reports whether a character belongs to the emoji before it: a variation selector, or a
+// modifies reports whether a character changes the emoji before it: it is a variation selector or a
 // skin tone.
 func modifies(r rune) bool {
 	return r == vs15 || r == vs16 || r >= 0x1F3FB && r <= 0x1F3FF
 }
 
-// free reports whether a character of the table is harmless at its place.
+// free reports whether a character of the table is harmless because of the characters around it.
 func (s *scanner) free(kind Kind, r rune, size int) bool {
 	next, _, _ := s.read(s.i + size)
 	switch kind {
@@ -37,7 +38,8 @@ func (s *scanner) free(kind Kind, r rune, size int) bool {
 		switch {
 		case r == vs15 || r == vs16:
 			return unicode.Is(pictures, s.prev) || next == keycap && strings.ContainsRune("0123456789#*", s.prev)
-		case r >= 0xE0100 && r <= 0xE010F: // forms of ideographs in names; more are not in use
+		// selectors of ideographs in names; selectors beyond these are not in use
+		case r >= 0xE0100 && r <= 0xE010F:
 			return unicode.Is(unicode.Han, s.prev)
 		}
 		return r < 0xFE00 && unicode.Is(unicode.Mongolian, s.prev) && unicode.IsLetter(s.prev)
@@ -51,7 +53,7 @@ func (s *scanner) free(kind Kind, r rune, size int) bool {
 	return false
 }
 
-// joins reports whether a joiner between two characters changes how they are written.
+// joins reports whether a joiner between the characters prev and next changes how they are written.
 func joins(prev, next rune) bool {
 	if !isLetterOrMark(prev) {
 		return false
@@ -60,7 +62,7 @@ func joins(prev, next rune) bool {
 		if !unicode.Is(script, prev) {
 			continue
 		}
-		// After a mark that suppresses a vowel, a joiner also matters at the end of a word.
+		// After a mark that suppresses a vowel, a joiner has an effect even at the end of a word.
 		return isLetterOrMark(next) && unicode.Is(script, next) || unicode.IsMark(prev) && !unicode.Is(unicode.Join_Control, next)
 	}
 	return false
@@ -68,7 +70,8 @@ func joins(prev, next rune) bool {
 
 func isLetterOrMark(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
 
-// isCJK reports whether a character belongs to a text whose spaces are as wide as ideographs.
+// isCJK reports whether a character belongs to a script whose texts have spaces as wide as
+// ideographs.
 func isCJK(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo) ||
 		r > 0x3000 && r <= 0x303F || r >= 0xFF01 && r <= 0xFFEE
@@ -85,8 +88,8 @@ func (s *scanner) inFlag() bool {
 	return s.i < s.flagEnd
 }
 
-// flagTagsEnd returns the end of the flag tags that begin at the scanner's position, or 0 if they
-// are not a flag's.
+// flagTagsEnd returns the end of the tags of the given flag if they begin at the scanner's
+// position, and 0 otherwise.
 func (s *scanner) flagTagsEnd(flag string) int {
 	i := s.i
 	for _, c := range []byte(flag) {

@@ -1,10 +1,11 @@
-// Package marks finds characters in a text that cannot be seen, or that look like something else:
-// characters without a shape, controls that change the direction of text, and letters of one script
-// in a word of another. A page that shows a text to a person who decides shows its marks as well.
+// Package marks finds characters in a text that a person cannot see, or that look like something
+// else: characters without a shape, controls that change the direction of text, and letters of one
+// script in a word of another script. When the desk's page shows a text to a person who decides, it
+// shows the marks of the text too.
 //
-// The package changes no text. It marks no text because of its language: a word in a single script
-// is not marked. It follows UTR #36 and UTS #39 (Unicode security) and CVE-2021-42574; table.go has
-// the marked characters. Its cost is linear in the text.
+// The package changes no text. It does not mark a text because of its language: a word in a single
+// script is not marked. It follows UTR #36 and UTS #39 (Unicode security) and CVE-2021-42574. The
+// file table.go has the marked characters. The cost is linear in the size of the text.
 package marks
 
 import (
@@ -18,44 +19,47 @@ import (
 // A Class is the severity of a mark.
 type Class string
 
-// A: a person cannot see what the text is. B: the text is not what it seems, which is mostly
-// harmless.
+// A means that a person cannot see what the text is. B means that the text is not what it seems,
+// but this is mostly harmless.
 const (
 	A Class = "A"
 	B Class = "B"
 )
 
-// A Mark is a sequence of such characters.
+// A Mark is a sequence of marked characters in a text.
 type Mark struct {
 	Class Class  `json:"class"`
 	Kind  Kind   `json:"kind"`
 	Name  string `json:"name,omitempty"` // name of the first character, such as U+202E RLO; "" for More
-	// At and Length count characters (code points) of the text.
+	// At and Length are counted in characters (code points) of the text.
 	At     int `json:"at"`
 	Length int `json:"length"`
 	Count  int `json:"count"` // number of characters; an escape of JSON counts as one
-	// Decoded is the text that hidden characters encode, or what lookalikes look like.
+	// Decoded is the text that hidden characters encode, or the text for which a person takes
+	// lookalikes.
 	Decoded string `json:"decoded,omitempty"`
 }
 
-// A How is how a text is read.
+// A How says how a text is read.
 type How int
 
-// Text reads any text. Identifier reads a name: lookalikes in it are marked even if the whole word
-// consists of them. JSON reads JSON text: an escape counts as the character that it encodes.
+// Text reads any text. Identifier reads a name: in a name, a lookalike is marked even if the whole
+// word consists of lookalikes. JSON reads JSON text: an escape counts as the character that it
+// encodes.
 const (
 	Text How = iota
 	Identifier
 	JSON
 )
 
-// Limits of the marks of one text. After the last one, a mark of kind More counts the rest.
+// Limits of the marks of one text. If there are more marks, a last mark of the kind More counts the
+// characters of the rest.
 const (
 	maxMarks   = 100
-	maxDecoded = 1000 // bytes
+	maxDecoded = 1000 // in bytes
 )
 
-// Find returns the marks of a text in order.
+// Find returns the marks of a text, in the order of the text.
 func Find(text string, how How) []Mark {
 	c := collector{}
 	scan(text, how, func(h hit) bool { c.add(h); return true })
@@ -69,8 +73,8 @@ func Grave(text string, how How) (grave bool) {
 	return grave
 }
 
-// Before returns the marks of a text's first characters. A mark of kind More stands for the marks
-// after them.
+// Before returns those marks of list that are in the first characters of the text. A mark of the
+// kind More replaces the marks after them.
 func Before(list []Mark, characters int) []Mark {
 	for n, m := range list {
 		if m.At+m.Length <= characters && m.At < characters {
@@ -88,22 +92,22 @@ func Before(list []Mark, characters int) []Mark {
 	return list
 }
 
-// AnyGrave reports whether one of the marks is of class A.
+// AnyGrave reports whether a mark of the list has class A.
 func AnyGrave(list []Mark) bool {
 	return slices.ContainsFunc(list, func(m Mark) bool { return m.Class == A })
 }
 
-// A hit is one marked character.
+// A hit is one character that is marked.
 type hit struct {
 	class  Class
 	kind   Kind
 	r      rune
 	at     int
 	length int
-	like   byte // the ASCII character that a lookalike looks like
+	like   byte // if it is a lookalike: the ASCII character that it looks like
 }
 
-// A collector makes marks from hits.
+// A collector joins hits to marks.
 type collector struct {
 	marks   []Mark
 	first   rune
@@ -146,7 +150,7 @@ func (c *collector) decode(h hit) {
 		return
 	case h.kind == Tag && h.r >= 0xE0020 && h.r < 0xE007F:
 		b = byte(h.r - 0xE0000)
-	case h.kind == Variation: // each variation selector can hide one byte
+	case h.kind == Variation: // a variation selector can hide one byte
 		b = variationNumber(h.r)
 	case h.kind != Lookalike:
 		return
@@ -154,7 +158,7 @@ func (c *collector) decode(h hit) {
 	c.hidden = append(c.hidden, b)
 }
 
-// finish ends the last mark.
+// finish completes the last mark.
 func (c *collector) finish() {
 	n := len(c.marks) - 1
 	if n < 0 || c.marks[n].Kind == More {
@@ -170,8 +174,8 @@ func (c *collector) finish() {
 	}
 }
 
-// readable reports whether bytes are a text of at least three characters. Other hidden bytes are
-// not shown as text.
+// readable reports whether b is a text of at least three characters. Other hidden bytes are not
+// shown as text.
 func readable(b []byte) bool {
 	if !utf8.Valid(b) || utf8.RuneCount(b) < 3 {
 		return false
@@ -184,7 +188,7 @@ func readable(b []byte) bool {
 	return true
 }
 
-// variationNumber returns the number of a variation selector.
+// variationNumber returns the number of a variation selector, counted from 0.
 func variationNumber(r rune) byte {
 	if r >= 0xE0100 {
 		return byte(r - 0xE0100 + 16)
@@ -192,7 +196,7 @@ func variationNumber(r rune) byte {
 	return byte(r - 0xFE00)
 }
 
-// nameOf returns the name of a character.
+// nameOf returns the code point of a character and its name, if it has one, such as U+202E RLO.
 func nameOf(r rune, kind Kind) string {
 	name := names[r]
 	switch {

@@ -8,23 +8,23 @@ import (
 	"unicode/utf8"
 )
 
-// A scanner is at a character of a text.
+// A scanner reads the characters of a text in order.
 type scanner struct {
 	text string
 	how  How
 
 	i, at int  // position of the next character, in bytes and in characters
 	prev  rune // the previous character, -1 at the beginning
-	base  rune // the last character that does not modify the one before it
+	base  rune // the last character that does not modify the emoji before it
 	heap  int  // number of accents on the current letter so far
-	words bool // the text has letters beyond ASCII
+	words bool // the text may have letters beyond ASCII
 
 	flagEnd int  // end of the tags of the last flag
 	wordEnd int  // end of the last word
-	fools   bool // whether the lookalikes of the last word are marked
+	fools   bool // the lookalikes of the last word are marked
 }
 
-// maxHeap is the largest number of accents on one letter in a written language.
+// maxHeap is the largest number of accents that one letter has in any written language.
 const maxHeap = 8
 
 // scan calls found for each marked character, until found returns false.
@@ -48,7 +48,7 @@ func scan(text string, how How, found func(hit) bool) {
 	}
 }
 
-// judge reports whether a character is marked at its place.
+// judge reports whether the character of the hit h is marked, and sets the kind and the class of h.
 func (s *scanner) judge(h *hit, size int) bool {
 	if n := classify(h.r); n >= 0 {
 		h.kind, h.class = table[n].kind, table[n].class
@@ -75,8 +75,9 @@ func isASCII(text string) bool {
 	return true
 }
 
-// read returns the character at i, its length in bytes, and its length in characters of the text.
-// The character is -1 at the end. Invalid bytes, and half of a surrogate pair, are U+FFFD.
+// read returns the character at byte i, its size in bytes, and its length in characters of the
+// text. The character is -1 at the end of the text. It is U+FFFD for invalid bytes and for half of
+// a surrogate pair.
 func (s *scanner) read(i int) (r rune, size, length int) {
 	switch {
 	case i >= len(s.text):
@@ -89,7 +90,8 @@ func (s *scanner) read(i int) (r rune, size, length int) {
 	return r, size, 1
 }
 
-// escape parses the escape at the beginning of a text. It returns the character and the length.
+// escape parses the JSON escape at the beginning of a text. It returns the character and the length
+// of the escape in bytes.
 func escape(text string) (rune, int) {
 	switch text[1] {
 	case 'b':
@@ -122,7 +124,7 @@ func escape(text string) (rune, int) {
 	return '\\', 1
 }
 
-// unit parses an escape such as \u202e.
+// unit parses a JSON escape such as \u202e.
 func unit(text string) (rune, bool) {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0, false

@@ -2,10 +2,11 @@ package marks
 
 import "unicode"
 
-// A Kind is the reason why a character is marked.
+// A Kind says why a character is marked.
 type Kind string
 
-// The kinds. Stack is many accents on one letter. More counts the marks that are not listed.
+// The kinds of marks. Stack means many accents on one letter. A mark of the kind More counts the
+// characters of the marks that are not listed.
 const (
 	Bidi       Kind = "bidi"
 	Tag        Kind = "tag"
@@ -24,8 +25,9 @@ const (
 	More       Kind = "more"
 )
 
-// table lists the marked characters. The first row with a character counts. context.go decides
-// which ones are harmless because of their neighbors, and words.go judges whole words.
+// table lists the marked characters. If several rows have a character, the first row counts. The
+// code in context.go decides if a character is harmless because of its neighbors, and that in
+// words.go judges whole words.
 var table = []struct {
 	kind  Kind
 	class Class
@@ -35,25 +37,26 @@ var table = []struct {
 	{Tag, A, inTable(ranges(0xE0000, 0xE007F))},
 	{Joiner, A, inTable(unicode.Join_Control)},
 	{Variation, A, inTable(unicode.Variation_Selector)},
-	// Default_Ignorable_Code_Point without the ones above, and Cf. A few Arabic signs among these
-	// are visible: they precede a number.
+	// Default_Ignorable_Code_Point without the characters above, and Cf. Some Arabic signs in these
+	// classes are visible, so they are left out: they precede a number.
 	{Invisible, A, func(r rune) bool {
 		return unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Cf) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 	}},
 	{Control, A, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }},
 	{Line, A, inTable(ranges(0x2028, 0x2029))},
 	{Private, A, inTable(unicode.Co)},
-	// Code points that are not characters, and replacements: half of a surrogate pair, invalid
-	// bytes.
+	// Code points that are not characters, and what replaces broken text: half of a surrogate pair,
+	// invalid bytes.
 	{Broken, A, inTable(ranges(0xD800, 0xDFFF, 0xFDD0, 0xFDEF, 0xFFFD, 0xFFFF))},
-	// Characters without a shape that Unicode classifies as symbols and marks: braille without
-	// dots, a note without a head, Khitan's filler.
+	// Characters without a shape, although Unicode classifies them as symbols or marks: braille
+	// without dots, a note without a head, Khitan's filler.
 	{Blank, A, inTable(ranges(0x2800, 0x2800, 0x16FE4, 0x16FE4, 0x1D159, 0x1D159))},
 	{Space, B, func(r rune) bool { return unicode.Is(unicode.Zs, r) && r != ' ' }},
 	{Unassigned, A, unassigned},
 }
 
-// plain are blocks without a character of the table. Most texts consist of them.
+// plain has blocks of characters that are not in table. Most texts consist of these characters, so
+// they are checked first.
 var plain = ranges(
 	0x20, 0x7E, 0xA1, 0xAC, 0xAE, 0x02FF, 0x0400, 0x052F, 0x05D0, 0x05EA, 0x0620, 0x065F, 0x3041, 0x3096,
 	0x30A0, 0x30FF, 0x4E00, 0x9FFF, 0xAC00, 0xD7A3,
@@ -63,9 +66,9 @@ func inTable(t *unicode.RangeTable) func(rune) bool {
 	return func(r rune) bool { return unicode.Is(t, r) }
 }
 
-// unassigned reports whether a character is missing in the version of Unicode that Go has.
-// Ideographs and emoji are excepted: new ones come with every version, and they are visible, as
-// themselves or as a box.
+// unassigned reports whether the version of Unicode that Go has does not know a character. It
+// returns false for ideographs and emoji: each version of Unicode adds new ones, and they are
+// visible, as themselves or as a box.
 func unassigned(r rune) bool {
 	switch {
 	case r&0xFFFE == 0xFFFE:
@@ -76,16 +79,16 @@ func unassigned(r rune) bool {
 	return unicode.Is(unicode.Cn, r)
 }
 
-// pictures are the characters that are, or can be, shown as emoji (Extended_Pictographic of UTS
-// #51, which reserves whole blocks for future ones).
+// pictures has the characters that are shown as emoji, or can be (Extended_Pictographic of UTS #51,
+// which reserves whole blocks for future emoji).
 var pictures = ranges(
 	0xA9, 0xA9, 0xAE, 0xAE, 0x203C, 0x203C, 0x2049, 0x2049, 0x2122, 0x2122, 0x2139, 0x2139, 0x2194, 0x21AA,
 	0x231A, 0x23FF, 0x24C2, 0x24C2, 0x25AA, 0x27BF, 0x2934, 0x2935, 0x2B05, 0x2B55, 0x3030, 0x3030,
 	0x303D, 0x303D, 0x3297, 0x3297, 0x3299, 0x3299, 0x1F000, 0x1FAFF,
 )
 
-// joining are the scripts whose letters join or form clusters, so that a joiner changes what is
-// read.
+// joining has the scripts whose letters join or form clusters. In these scripts a joiner changes
+// what a person reads.
 var joining = []*unicode.RangeTable{
 	unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Nko, unicode.Mandaic, unicode.Manichaean, unicode.Psalter_Pahlavi,
 	unicode.Phags_Pa, unicode.Adlam, unicode.Hanifi_Rohingya, unicode.Sogdian, unicode.Chorasmian,
@@ -94,7 +97,7 @@ var joining = []*unicode.RangeTable{
 	unicode.Balinese, unicode.Javanese, unicode.Sundanese, unicode.Meetei_Mayek, unicode.Chakma, unicode.Grantha, unicode.Newa,
 }
 
-// names are the common names of some characters.
+// names has the common names of some characters.
 var names = map[rune]string{
 	0x00: "NUL", 0x07: "BEL", 0x08: "BS", 0x0B: "VT", 0x0C: "FF", 0x0D: "CR", 0x1B: "ESC", 0x7F: "DEL", 0x85: "NEL",
 	0xA0: "NBSP", 0xAD: "SHY", 0x034F: "CGJ", 0x061C: "ALM", 0x115F: "HANGUL FILLER", 0x1160: "HANGUL FILLER",
@@ -104,7 +107,8 @@ var names = map[rune]string{
 	0x3000: "IDEOGRAPHIC SPACE", 0x3164: "HANGUL FILLER", 0xFEFF: "BOM", 0xFFA0: "HANGUL FILLER", 0xFFFD: "NOT A CHARACTER",
 }
 
-// ranges makes a table from pairs of a first and a last character, in ascending order.
+// ranges makes a table of characters. pairs has the first and the last character of each range in
+// turn, in ascending order.
 func ranges(pairs ...rune) *unicode.RangeTable {
 	t := &unicode.RangeTable{}
 	for n := 0; n < len(pairs); n += 2 {
@@ -113,7 +117,7 @@ func ranges(pairs ...rune) *unicode.RangeTable {
 	return t
 }
 
-// classify returns the row of a character, or -1.
+// classify returns the index of the row in table that has the character, or -1 if there is none.
 func classify(r rune) int {
 	if unicode.Is(plain, r) {
 		return -1

@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// isWord reports whether a character is part of a word.
+// isWord reports whether a character can be part of a word.
 func isWord(r rune) bool {
 	switch {
 	case 'a' <= r|0x20 && r|0x20 <= 'z', '0' <= r && r <= '9':
@@ -16,8 +16,8 @@ func isWord(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.M, unicode.Nd)
 }
 
-// readWord reads the word at the scanner's position to its end, because a letter is also judged by
-// those after it.
+// readWord reads the whole word at the scanner's position, because the letters that follow a letter
+// also decide if it is marked.
 func (s *scanner) readWord() {
 	w := word{}
 	i := s.i
@@ -32,11 +32,13 @@ func (s *scanner) readWord() {
 	s.wordEnd, s.fools = i, w.fools(s.how)
 }
 
-// A word counts the letters of a word by script.
+// A word counts the letters of a word: latin those of the Latin script, others those of other
+// scripts, and like those of the others that look like a letter or digit of ASCII.
 type word struct {
 	latin, others, like int
-	back                bool // whether Latin letters follow others
-	plain               bool // whether the last letters that are not Latin include one that looks like no Latin letter
+	back                bool // a Latin letter follows a letter of another script
+	// a letter of another script looks like no letter or digit of ASCII
+	plain bool
 }
 
 func (w *word) add(r rune) {
@@ -55,8 +57,9 @@ func (w *word) add(r rune) {
 	}
 }
 
-// fools reports whether the word's lookalikes are marked. A Latin word with an ending of another
-// script, such as Russian "SMSкой", is not misleading if the ending shows its script.
+// fools reports whether the word's lookalikes are marked. They are not if a Latin word has an
+// ending of another script that shows its script, such as Russian "SMSкой", because this does not
+// mislead.
 func (w *word) fools(how How) bool {
 	switch {
 	case w.like == 0:
@@ -67,7 +70,7 @@ func (w *word) fools(how How) bool {
 	return how == Identifier && w.like == w.others
 }
 
-// lookalikes maps letters that are not Latin to the letter or digit of ASCII that they look like.
+// lookalikes maps each letter of another script to the letter or digit of ASCII that it looks like.
 var lookalikes = sync.OnceValue(func() map[rune]byte {
 	m := make(map[rune]byte, len(pairs)/4)
 	from := rune(-1)

@@ -15,18 +15,20 @@ import (
 	"strings"
 )
 
-// English is used if the page does not have the requested language.
+// English is the language that is used if the page does not have the language of the request.
 const English = "en"
 
-// A Catalogue is the texts of one language, by key. A text is a string, or an object with a string
-// for each plural category, as the page's language.js reads it. A new language is one file
+// A Catalogue has the texts of one language, by key. A text is a string, or an object with a string
+// for each plural category; the page's language.js reads both. To add a language, add one file
 // files/<code>.json with every key of files/en.json.
 type Catalogue map[string]json.RawMessage
 
-// text returns the text of a key, or "" if it is missing or has plural forms.
+// text returns the text with this key. It returns "" if there is no such text or if it has plural
+// forms.
 func (c Catalogue) text(key string) string {
 	var text string
-	_ = json.Unmarshal(c[key], &text) // the document uses no texts with plural forms
+	// an error means plural forms, which the document does not use
+	_ = json.Unmarshal(c[key], &text)
 	return text
 }
 
@@ -42,16 +44,17 @@ func embeddedLanguages() map[string]Catalogue {
 		}
 		all[strings.TrimSuffix(path.Base(name), ".json")] = c
 	}
-	if err != nil { // not reached: a test reads the embedded files
+	if err != nil { // does not happen: a test reads the embedded files
 		panic(fmt.Sprintf("page: the texts cannot be read: %v", err))
 	}
 	return all
 }
 
-// placeholder matches the place of a text in index.html.
+// placeholder matches a key in braces in index.html, which a text replaces.
 var placeholder = regexp.MustCompile(`\{([a-zA-Z.]+)\}`)
 
-// document returns index.html in one language. links lists the languages that a reader can choose.
+// document returns index.html in one language. links has the HTML links to the page in each
+// language.
 func document(c Catalogue, language, links string) []byte {
 	text, err := fs.ReadFile(embedded, "files/index.html")
 	if err != nil {
@@ -69,7 +72,8 @@ func document(c Catalogue, language, links string) []byte {
 	})
 }
 
-// links returns a link to the page in each language. language.js reads the languages from them.
+// links returns the HTML links to the page in each language. language.js reads from these links
+// which languages there are.
 func links(all map[string]Catalogue) string {
 	var list []string
 	for _, language := range slices.Sorted(maps.Keys(all)) {
@@ -79,11 +83,11 @@ func links(all map[string]Catalogue) string {
 	return strings.Join(list, "\n")
 }
 
-// maxAccepted limits the languages of a request that are looked at.
+// maxAccepted is the largest number of languages in Accept-Language that are read.
 const maxAccepted = 50
 
-// languageFor returns the language for a request: that of ?lang, else the best one of
-// Accept-Language, else English.
+// languageFor returns the language for a request: the language in ?lang, or else the best one in
+// Accept-Language, or else English.
 func (p *page) languageFor(req *http.Request) string {
 	if asked := p.known(req.URL.Query().Get("lang")); asked != "" {
 		return asked
@@ -108,8 +112,8 @@ func (p *page) languageFor(req *http.Request) string {
 	return best
 }
 
-// known returns the page's language for a tag such as de-AT: the same one, else the one without its
-// region, else "".
+// known returns the language of the page for a tag such as de-AT: the language with this tag, or
+// else the one with the tag without its region, or else "".
 func (p *page) known(tag string) string {
 	for ; tag != ""; tag = tag[:max(strings.LastIndex(tag, "-"), 0)] {
 		for language := range p.languages {

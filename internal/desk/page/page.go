@@ -1,9 +1,10 @@
-// Package page serves the desk's page: its files, with the security policy for them. It has no code
-// for approvals, tokens or the store. The files contain no secret, so everybody who reaches the
-// listener may read them. What they show comes from the API, which checks the caller.
+// Package page serves the files of the desk's page, with the security policy for them. It does not
+// know approvals, tokens or the store. The files contain no secret, so everybody who reaches the
+// listener may read them. The data that the page shows comes from the API, which checks the caller.
 //
-// The policy is Content Security Policy Level 3 and Trusted Types: only the page's own scripts,
-// styles and requests, no frame around the page, and no way to turn a string into markup.
+// The policy is Content Security Policy Level 3 with Trusted Types. The page may use only its own
+// scripts, styles and requests. It cannot be shown in a frame, and cannot turn a string into
+// markup.
 package page
 
 import (
@@ -20,12 +21,12 @@ import (
 //go:embed files
 var embedded embed.FS
 
-// Policy is the Content-Security-Policy of every file.
+// Policy is the value of Content-Security-Policy for every file.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// types are the media types of the files, by suffix. The page has few files, so it does not use the
-// system's table.
+// types maps the suffix of a file's name to its media type. The system's table of media types is
+// not used, because the page has only a few kinds of files.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -34,28 +35,28 @@ var types = map[string]string{
 	".json": "application/json",
 }
 
-// A page serves its files, and passes other requests to the API.
+// A page serves its files, and forwards other requests to the API.
 type page struct {
-	languages map[string][]byte // texts of each language, as embedded or given
-	documents map[string][]byte // index.html in each language
+	languages map[string][]byte // JSON texts of each language, by its code
+	documents map[string][]byte // index.html in each language, by its code
 	api       http.Handler
 }
 
-// Over returns a handler for the page (/ and the paths below /page/) that passes all other requests
-// to the API.
+// Over returns a handler that serves the page (/ and the paths below /page/), and forwards all
+// other requests to the API.
 func Over(api http.Handler) http.Handler { return OverIn(embeddedLanguages(), api) }
 
-// Languages returns the texts of each built-in language.
+// Languages returns the texts of each built-in language, by its code.
 func Languages() map[string]Catalogue { return embeddedLanguages() }
 
-// OverIn is like Over, with these languages instead of the built-in ones. English must be among
-// them.
+// OverIn is like Over, but with the given languages instead of the built-in ones. languages must
+// contain English.
 func OverIn(languages map[string]Catalogue, api http.Handler) http.Handler {
 	p := &page{languages: map[string][]byte{}, documents: map[string][]byte{}, api: api}
 	all := links(languages)
 	for language, c := range languages {
 		text, err := json.Marshal(c)
-		if err != nil { // not reached: values that were read as JSON can be written
+		if err != nil { // does not happen: the values were read as JSON, so they can be written
 			panic(fmt.Sprintf("page: the texts of %s: %v", language, err))
 		}
 		p.languages[language], p.documents[language] = text, document(c, language, all)
@@ -79,7 +80,7 @@ func (p *page) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	p.api.ServeHTTP(w, req)
 }
 
-// file returns the page's file at a path below /page/.
+// file returns the file of the page at a path below /page/, and its media type.
 func (p *page) file(at string) (text []byte, kind string, ok bool) {
 	name, below := strings.CutPrefix(at, "/page/")
 	if !below || name == "index.html" {
@@ -110,6 +111,6 @@ func serve(w http.ResponseWriter, req *http.Request, text []byte, kind string) {
 	h.Set("Content-Type", kind)
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	if req.Method == http.MethodGet {
-		_, _ = w.Write(text) // the client may have left
+		_, _ = w.Write(text) // fails only if the client has left
 	}
 }

@@ -5,30 +5,30 @@ import (
 	"strings"
 )
 
-// Rights are what a caller may do with questions.
+// Rights is a set of what a caller may do with questions.
 type Rights uint8
 
-// The rights. Each of them includes List, and Decide includes Read: nobody decides a question that
-// he may not read.
+// The rights. Whoever has any other right also has List, and whoever has Decide also has Read:
+// nobody may decide a question without being allowed to read it.
 const (
 	List         Rights = 1 << iota // see that a question exists: its agent, tool, age and user
-	Read                            // see its arguments, its message and the answers too
-	Conversation                    // see the end of the conversation too
-	Decide                          // answer it
-	Operate                         // end it without an answer
+	Read                            // also see its arguments, its message and the answers
+	Conversation                    // also see the end of the conversation
+	Decide                          // answer the question
+	Operate                         // end the question without an answer
 )
 
-// None has no right, and All has every right.
+// None is the set without any right, and All is the set of all rights.
 const (
 	None Rights = 0
 	All         = List | Read | Conversation | Decide | Operate
 )
 
-// rightNames are the names in the file, in the order of the rights.
+// rightNames has the names of the rights in the policy file, in the order of the constants.
 var rightNames = []string{"list", "read", "conversation", "decide", "operate"}
 
-// rightNamed returns the right with a name, including those that it implies, or None for an unknown
-// name.
+// rightNamed returns the right with this name, together with the rights that it includes. It
+// returns None for an unknown name.
 func rightNamed(name string) Rights {
 	switch name {
 	case "list":
@@ -45,10 +45,10 @@ func rightNamed(name string) Rights {
 	return None
 }
 
-// Has reports whether r includes all of these rights.
+// Has reports whether r includes all rights in these.
 func (r Rights) Has(these Rights) bool { return r&these == these }
 
-// Names returns the names of the rights.
+// Names returns the names of the rights in r.
 func (r Rights) Names() []string {
 	names := []string{}
 	for n, name := range rightNames {
@@ -62,29 +62,30 @@ func (r Rights) Names() []string {
 // Access lists which callers have which rights. The zero Access gives no rights.
 type Access []Entry
 
-// An Entry gives rights to some callers, for questions of some agents and tenants.
+// An Entry gives rights to some callers, for the questions of some agents and tenants.
 type Entry struct {
-	Names, Groups []string // callers with one of these names or groups
-	Agents        []string // * matches any characters; "*" alone also matches an unknown agent
-	// Tenants are names of tenants. "*" means all, including an unknown one. An empty list means
-	// questions without a tenant.
+	Names, Groups []string // a caller needs one of these names or groups
+	// names of agents; * matches any characters, and "*" alone matches an unknown agent too
+	Agents []string
+	// Tenants has the names of tenants. "*" means all tenants, even an unknown one. An empty list
+	// means questions without a tenant.
 	Tenants []string
 	Rights  Rights
 }
 
-// Where is the agent and the tenant of a question. Known means that the record has them: a question
-// of an older version could be anybody's.
+// Where has the agent and the tenant of a question. Known means that the record contains them. A
+// record of an older version does not, so its question may belong to any agent and tenant.
 type Where struct {
 	Agent, Tenant string
 	Known         bool
 }
 
-// For returns the rights of a caller at a place.
+// For returns the rights of a caller for the agent and tenant in at.
 func (a Access) For(name string, groups []string, at Where) Rights {
 	return a.union(name, groups, func(e *Entry) bool { return e.covers(at) })
 }
 
-// Anywhere returns the rights that a caller has for at least one question.
+// Anywhere returns the rights that a caller has for at least one agent and tenant.
 func (a Access) Anywhere(name string, groups []string) Rights {
 	return a.union(name, groups, func(*Entry) bool { return true })
 }
@@ -112,8 +113,8 @@ func (e *Entry) covers(at Where) bool {
 	return tenant && slices.ContainsFunc(e.Agents, func(glob string) bool { return matches(glob, at.Agent) })
 }
 
-// matches reports whether the name matches the glob. * matches any characters, including slashes,
-// and no other character is special.
+// matches reports whether name matches the pattern glob. A * matches any characters, even slashes.
+// No other character is special.
 func matches(glob, name string) bool {
 	parts := strings.Split(glob, "*")
 	if len(parts) == 1 {

@@ -1,8 +1,9 @@
-// Package policy reads the file with the rights of callers at the desk: list, read, conversation,
-// decide and operate, for agents and tenants. A caller without an entry has no rights.
+// Package policy reads the file with the rights of callers at the desk (the web page of approvers).
+// The rights are list, read, conversation, decide and operate; each is given for some agents and
+// tenants. A caller without an entry has no rights.
 //
 // The package does not identify callers, and logs nothing. The file is YAML 1.2 without anchors and
-// aliases. It is read strictly: an unknown or repeated key is an error with its line.
+// aliases. It is read strictly: an unknown or repeated key is an error that names the line.
 package policy
 
 import (
@@ -10,13 +11,13 @@ import (
 	"sync/atomic"
 )
 
-// A File holds the last valid content of the file. It is safe for concurrent use.
+// A File has the last valid content of the policy file. It is safe for concurrent use.
 type File struct {
 	name string
 	now  atomic.Pointer[Policy]
 }
 
-// Open reads the file for the first time.
+// Open reads the policy file for the first time.
 func Open(name string) (*File, error) {
 	f := &File{name: name}
 	if err := f.Reload(); err != nil {
@@ -25,7 +26,7 @@ func Open(name string) (*File, error) {
 	return f, nil
 }
 
-// Reload reads the file again. After an error the earlier content stays in effect.
+// Reload reads the policy file again. After an error the earlier content stays in effect.
 func (f *File) Reload() error {
 	text, err := os.ReadFile(f.name)
 	if err != nil {
@@ -41,5 +42,5 @@ func (f *File) Reload() error {
 // Name returns the file's name.
 func (f *File) Name() string { return f.name }
 
-// Now returns the policy in effect. It is never nil, and is read-only.
+// Now returns the policy in effect. The policy is never nil, and must not be changed.
 func (f *File) Now() *Policy { return f.now.Load() }

@@ -13,23 +13,23 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// A Policy is the content of the file.
+// A Policy is the content of a policy file.
 type Policy struct {
 	Access Access
 }
 
-// Limits of a file.
+// Limits of a policy file: its size in bytes, its number of entries, and the length of each text.
 const (
 	maxFile    = 1 << 20
 	maxEntries = 1000
-	maxText    = 1 << 10 // bytes of a name, a group, an agent or a tenant
+	maxText    = 1 << 10 // in bytes; for a name, a group, an agent or a tenant
 )
 
-// later are keys that a future version will have. This version refuses them, because ignoring a key
-// would break what its author relies on.
+// later has the keys that a future version will read. This version refuses them: if it ignored a
+// key, it would give rights that the author of the file does not expect.
 var later = []string{"rules"}
 
-// Parse parses a file. The error joins all faults, each with its line.
+// Parse parses a policy file. Its error joins all errors in the file, each with its line.
 func Parse(text []byte) (*Policy, error) {
 	if len(text) > maxFile {
 		return nil, fmt.Errorf(textTooLarge, maxFile)
@@ -56,7 +56,7 @@ func Parse(text []byte) (*Policy, error) {
 	return p, nil
 }
 
-// unread returns an error of the parser without the parser's name.
+// unread returns an error of the YAML parser, without the parser's name.
 func unread(err error) error {
 	text := strings.ReplaceAll(err.Error(), "\n", " ")
 	for _, prefix := range []string{"go-yaml ", "yaml: "} {
@@ -65,14 +65,14 @@ func unread(err error) error {
 	return errors.New(text)
 }
 
-// A reader collects faults.
+// A reader collects the errors in a policy file.
 type reader struct{ errs []error }
 
 func (r *reader) wrong(n *yaml.Node, format string, args ...any) {
 	r.errs = append(r.errs, fmt.Errorf("line %d: %w", n.Line, fmt.Errorf(format, args...)))
 }
 
-// policy parses the document.
+// policy parses the YAML document of a policy file.
 func (r *reader) policy(doc *yaml.Node) *Policy {
 	if doc.Kind == yaml.DocumentNode && len(doc.Content) == 1 {
 		doc = doc.Content[0]
@@ -156,8 +156,8 @@ func (r *reader) entry(n *yaml.Node) (e Entry) {
 	return e
 }
 
-// keys calls take with each key of a mapping and its value. A repeated key is a fault, because it
-// could be read in two ways.
+// keys calls take with each key and value of the mapping n. A repeated key is an error, because it
+// could be read in two ways. what is the name of the mapping in error messages.
 func (r *reader) keys(n *yaml.Node, what string, take func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		r.wrong(n, textNoMapping, what)
@@ -178,7 +178,8 @@ func (r *reader) keys(n *yaml.Node, what string, take func(key, value *yaml.Node
 	}
 }
 
-// texts returns the texts of a list. If star is not "", only that text may contain a star.
+// texts returns the texts of a list. If star is not "", a text may contain a star only if the whole
+// text equals star.
 func (r *reader) texts(key, list *yaml.Node, star string) []string {
 	if list.Kind != yaml.SequenceNode || len(list.Content) == 0 {
 		r.wrong(list, textWantList, key.Value, map[bool]string{true: `"*"`, false: "one, another"}[star != ""])

@@ -1,9 +1,9 @@
 package policy
 
-// The errors in a file of HOLDPOINT_POLICY, as an operator reads them. Each says what is wrong and
-// what is wanted.
+// The errors in the file of HOLDPOINT_POLICY, which an operator reads. Each text says what is wrong
+// and what is wanted.
 
-// Errors of the file.
+// Errors in the policy file.
 const (
 	textTooLarge       = "it has more than %d bytes"
 	textEmpty          = "it is empty, want access: with an entry for each caller or group that has rights (docs/desk.md#rights)"

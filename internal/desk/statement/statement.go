@@ -1,9 +1,9 @@
-// Package statement finds what an agent sent with a question in addition to its message. It is in
-// the interrupt's metadata, together with the notes that frameworks and adapters write there for
-// themselves.
+// Package statement finds what an agent has sent with a question, besides the question's message.
+// This is in the interrupt's metadata, together with notes that frameworks and adapters write there
+// for themselves.
 //
-// The package does not judge a statement: it is only the agent's claim, also if it names a call.
-// The names of members are those of the adapters' releases (docs/support.md). An unknown member
+// The package does not judge a statement: it is only the agent's claim, even if it names a call.
+// The names of members are those in the adapters' releases (docs/support.md). An unknown member
 // counts as a statement, so that nothing from a newer adapter is lost.
 package statement
 
@@ -16,32 +16,33 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A Statement is one thing that the agent sent.
+// A Statement is one thing that the agent has sent with a question.
 type Statement struct {
-	// Path is its place in the metadata, such as langgraph.raw.
+	// Path is the path of the statement in the metadata, such as langgraph.raw.
 	Path string
-	// Name is the call or action that the agent names, and Value its arguments. Otherwise Name is
-	// "".
+	// Name is the name of the call or action, if the statement names one; Value then has its
+	// arguments. Otherwise Name is "".
 	Name string
-	// Value is JSON without the parts that the question already has. It is "" for a name without
+	// Value is JSON, without the parts that are already in the question. It is "" if Name has no
 	// arguments.
 	Value string
 }
 
-// most limits the statements of one question.
+// most is the largest number of statements of one question.
 const most = 20
 
-// An object lists which members of an object in the metadata are calls, and which are notes of the
-// framework or of Holdpoint.
+// An object says, for one object in the metadata, which members are a call, and which are notes of
+// the framework or of Holdpoint.
 type object struct {
-	name, arguments string // the members of a call
+	name, arguments string // the members with the name and the arguments of a call
 	notes           []string
-	// echo is a member that repeats one of the others.
+	// echo is a member that repeats one of the members in others.
 	echo   string
 	others []string
 }
 
-// objects are the known objects of the metadata by path. Only these are searched for statements.
+// objects maps the path of an object in the metadata to its description. Only these objects are
+// searched for statements.
 var objects = map[string]object{
 	"": {
 		name: "tool_name", arguments: "tool_input", // ag_ui_strands
@@ -63,18 +64,18 @@ var objects = map[string]object{
 	"superagent":                    {notes: []string{"session_id", "agent_name", "timestamp", "checkpoint_id"}},
 }
 
-// own are the members from which adapters fill the interrupt's own members. They are left out of a
-// statement if they say the same.
+// own maps a member of the metadata to the member of the interrupt that adapters fill from it. If
+// both have the same value, the member is left out of a statement.
 var own = map[string]string{
 	"reason": "reason", "responseSchema": "responseSchema", "response_schema": "responseSchema",
 	"toolCallId": "toolCallId", "tool_call_id": "toolCallId", "expiresAt": "expiresAt", "expires_at": "expiresAt",
 }
 
-// names are the members in which an agent usually names the action in question.
+// names has the members in which agents usually name the action that the question is about.
 var names = []string{"action", "tool", "tool_name", "toolName", "name", "function"}
 
-// Of returns what the agent sent with a question, in the order of the metadata, and whether there
-// is more. It leaves out what the question's message or one of its calls already says.
+// Of returns what the agent has sent with a question, in the order of the metadata, and whether
+// there is more. It leaves out what is already in the question's message or in one of its calls.
 func Of(i *agui.Interrupt) (list []Statement, more bool) {
 	whole := agui.View(i.Object)
 	metadata := whole.Get("metadata")
@@ -94,8 +95,8 @@ func Of(i *agui.Interrupt) (list []Statement, more bool) {
 	return f.found, f.more
 }
 
-// Text returns the recorded metadata of a question without the frameworks' notes. A note may be a
-// secret that proves an answer, such as AG2's.
+// Text returns the recorded metadata of a question as JSON, without the frameworks' notes. A note
+// may be a secret that proves an answer, such as AG2's note.
 func Text(i *agui.Interrupt) string {
 	metadata := agui.View(i.Object).Get("metadata")
 	if !metadata.IsObject() {
@@ -124,7 +125,8 @@ func withoutNotes(path, raw string) string {
 	return string(append(rest, '}'))
 }
 
-// join returns the path of a member. An empty key has a path of its own too.
+// join returns the path of a member of the object at path. A member with an empty key has a path of
+// its own too.
 func join(path, key string) string {
 	if path == "" && key != "" {
 		return key
@@ -134,18 +136,18 @@ func join(path, key string) string {
 
 type call struct {
 	name      string
-	arguments []byte // canonical
+	arguments []byte // in the form of agui.Canonical
 }
 
 type finder struct {
 	message string
-	own     map[string]string // the interrupt's own members
+	own     map[string]string // the interrupt's own members, as JSON
 	calls   []call
 	found   []Statement
 	more    bool
 }
 
-// enter finds the statements of an object at a path.
+// enter finds the statements in the object raw, which is at path in the metadata.
 func (f *finder) enter(path, raw string) {
 	o := objects[path]
 	isCall := false
@@ -169,7 +171,7 @@ func (f *finder) enter(path, raw string) {
 	}
 }
 
-// add adds a statement, unless the question already says it.
+// add adds a statement, unless the same is already in the question.
 func (f *finder) add(s Statement) {
 	if s.Name == "" {
 		s.Value = f.withoutQuestion(s.Value)
@@ -184,8 +186,8 @@ func (f *finder) add(s Statement) {
 	}
 }
 
-// withoutQuestion returns a value without the parts that the question already says, or "" if
-// nothing is left.
+// withoutQuestion returns a value without the parts that are already in the question. It returns ""
+// if there are no other parts.
 func (f *finder) withoutQuestion(value string) string {
 	switch value[0] {
 	case '"':
@@ -204,8 +206,8 @@ func (f *finder) withoutQuestion(value string) string {
 	return value
 }
 
-// membersLeft returns an object without the members that the question already says, or "" if none
-// is left.
+// membersLeft returns an object without the members that are already in the question. It returns ""
+// if there are no other members.
 func (f *finder) membersLeft(value string) string {
 	rest := withoutMembers(value, f.saysMember)
 	if strings.TrimSpace(rest[1:len(rest)-1]) == "" {
@@ -214,7 +216,7 @@ func (f *finder) membersLeft(value string) string {
 	return rest
 }
 
-// withoutMembers returns an object without the members for which out returns true.
+// withoutMembers returns an object without the members for which the function out returns true.
 func withoutMembers(object string, out func(key, value string) bool) string {
 	rest := []byte{'{'}
 	left, all := 0, 0
@@ -238,7 +240,7 @@ func (f *finder) saysMember(key, value string) bool {
 		return true
 	}
 	if key == "__copilotkit_messages__" {
-		return true // the conversation has them
+		return true // the conversation already has these messages
 	}
 	if slices.Contains(names, key) && value[0] == '"' && len(f.calls) > 0 {
 		name := textOf(value)
@@ -248,7 +250,7 @@ func (f *finder) saysMember(key, value string) bool {
 	return of != "" && value == f.own[of] || f.saysValue(value)
 }
 
-// saysValue reports whether a value equals the arguments of one of the calls.
+// saysValue reports whether a value equals the arguments of one of the question's calls.
 func (f *finder) saysValue(value string) bool {
 	if value[0] != '{' || len(f.calls) == 0 {
 		return false
@@ -257,7 +259,8 @@ func (f *finder) saysValue(value string) bool {
 	return slices.ContainsFunc(f.calls, func(c call) bool { return bytes.Equal(c.arguments, canonical) })
 }
 
-// saysCall reports whether a statement names one of the calls, with its arguments or without any.
+// saysCall reports whether a statement only names one of the question's calls, with the call's
+// arguments or without arguments.
 func (f *finder) saysCall(s Statement) bool {
 	var canonical []byte
 	if s.Value != "" && len(f.calls) > 0 {
@@ -268,7 +271,8 @@ func (f *finder) saysCall(s Statement) bool {
 	})
 }
 
-// memberOf returns the last value of a member, or "". Backends use the last one too.
+// memberOf returns the value of the member with this key, or "" if there is none. If the key is
+// repeated, its last value counts, because backends use the last one too.
 func memberOf(object, key string) (value string) {
 	for m := agui.MembersIn(object); m.Next(); {
 		if textOf(m.Key) == key {
@@ -278,8 +282,8 @@ func memberOf(object, key string) (value string) {
 	return value
 }
 
-// unquoteJSON returns the JSON in a JSON string, which is how some frameworks write arguments. Any
-// other value is returned unchanged.
+// unquoteJSON returns the JSON object that a JSON string contains, because some frameworks write
+// arguments in this way. It returns any other value unchanged.
 func unquoteJSON(value string) string {
 	if value == "" || value[0] != '"' {
 		return value

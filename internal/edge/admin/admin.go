@@ -1,13 +1,14 @@
-// Package admin is the listener for the operator and for probes: whether the process is alive and
-// ready, which build it is, metrics, drain and reload. It is separate from the listener for
-// clients, so that a probe never reaches the agent, and a path of the agent never hides a probe.
+// Package admin is the listener for the operator and for probes. It shows if the process is alive
+// and ready, which build it is, and metrics, and it starts a drain or a reload. It is separate from
+// the listener for clients. So a probe never reaches the agent, and a path of the agent never hides
+// a probe.
 //
-// It deliberately shows nothing of runs. Readiness never depends on the backend, because a sidecar
+// On purpose it shows nothing about runs. Readiness never depends on the backend, because a sidecar
 // starts before its agent. The listener checks the store at intervals, and not when a probe
-// arrives. It has no login, so the only requests that change something are drain and reload, which
-// it accepts from this machine only.
+// arrives. It has no login, so only drain and reload change something, and it accepts these two
+// from this machine only.
 //
-// The names of the paths are those of Kubernetes' own components
+// The paths have the names that Kubernetes' own components use
 // (https://kubernetes.io/docs/reference/using-api/health-checks/).
 package admin
 
@@ -28,37 +29,37 @@ import (
 	"time"
 )
 
-// Options of a Server.
+// Options are the options of a Server.
 type Options struct {
-	// Build is marshalled to JSON for /buildinfo.
+	// Build is the description of the build. /buildinfo returns it as JSON.
 	Build any
-	// Metrics handles /metrics. If it is nil there is no such path.
+	// Metrics handles /metrics. If it is nil, there is no such path.
 	Metrics http.Handler
 	// Profiles enables Go's profiles under /debug/pprof/. They show code and memory, and cost time.
 	Profiles bool
-	Logger   *slog.Logger     // nil: discarded
-	Now      func() time.Time // nil: time.Now
+	Logger   *slog.Logger     // nil discards the log
+	Now      func() time.Time // nil means time.Now
 }
 
-// A Server answers probes. Use New to make one. Methods are safe for concurrent use, and do nothing
-// on a nil Server, which stands for a listener that is switched off.
+// A Server is the admin listener. It is made by New. Its methods are safe for concurrent use. A nil
+// Server stands for a listener that is switched off; its methods do nothing.
 type Server struct {
 	log   *slog.Logger
 	now   func() time.Time
 	http  *http.Server
-	paths []string // the paths that the index page lists
+	paths []string // the paths that the index page of the listener shows
 
-	drained chan struct{} // closed at the end of the drain
+	drained chan struct{} // closed when the drain has ended
 	agents  agents
 
 	mu       sync.Mutex
-	drain    func() <-chan struct{} // nil before Started
+	drain    func() <-chan struct{} // nil until Started is called
 	draining bool
-	reload   func() (failed int) // nil before Reloads
+	reload   func() (failed int) // nil until Reloads is called
 	store    storeState
 }
 
-// New makes a Server, which answers requests after Serve is called.
+// New makes a Server. It serves requests when Serve is called.
 func New(o Options) *Server {
 	s := &Server{log: o.Logger, now: o.Now, drained: make(chan struct{}), agents: agents{known: make(chan struct{})}}
 	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
@@ -88,7 +89,7 @@ func New(o Options) *Server {
 		handle("GET /metrics", o.Metrics.ServeHTTP)
 	}
 	if o.Profiles {
-		// There is no /debug/pprof/cmdline, because a command line may contain secrets.
+		// /debug/pprof/cmdline is left out, because a command line may contain secrets.
 		handle("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
@@ -108,18 +109,18 @@ func New(o Options) *Server {
 	return s
 }
 
-// Serve answers requests of the listener until Close.
+// Serve serves requests of the listener until Close is called.
 func (s *Server) Serve(l net.Listener) {
 	if err := s.http.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		s.log.Error(logListenerEnded, "err", err)
 	}
 }
 
-// closeTimeout is how long Close waits for answers, so that the caller of POST /drain gets its
-// answer.
+// closeTimeout is how long Close waits for responses, so that the caller of POST /drain still gets
+// its response.
 const closeTimeout = 500 * time.Millisecond
 
-// Close ends Serve. Requests in progress have closeTimeout to end.
+// Close ends Serve. Requests in progress have closeTimeout to finish.
 func (s *Server) Close() {
 	if s == nil {
 		return
@@ -130,8 +131,8 @@ func (s *Server) Close() {
 	_ = s.http.Close()
 }
 
-// Started reports that the process accepts runs. From then on POST /drain calls drain, which starts
-// the drain at its first call and returns a channel that is closed at the end of the drain.
+// Started reports that the process accepts runs. POST /drain then calls drain. The first call of
+// drain starts the drain; every call returns a channel that is closed when the drain has ended.
 func (s *Server) Started(drain func() <-chan struct{}) {
 	if s == nil {
 		return
@@ -141,7 +142,7 @@ func (s *Server) Started(drain func() <-chan struct{}) {
 	s.drain = drain
 }
 
-// Draining reports that the process is about to end. It is not ready from then on.
+// Draining reports that the process is about to end. From this call on, the process is not ready.
 func (s *Server) Draining() {
 	if s == nil {
 		return
@@ -163,19 +164,19 @@ func (s *Server) Drained() {
 type Status struct {
 	Started  bool // the process accepts runs
 	Draining bool
-	// StoreReached reports that the store has answered at least once.
+	// StoreReached reports that the store has replied at least once.
 	StoreReached bool
-	// StoreLost is the time since which a store that answered before does not answer. It is zero if
-	// the store answers.
+	// StoreLost is the time since when the store has not replied, although it replied before. It is
+	// zero if the store replies.
 	StoreLost time.Time
 }
 
-// Ready reports whether the process should get runs. A store that is lost later does not make the
-// process unready: it is lost for all replicas, and if none were ready, clients could not even be
-// told why their runs are refused.
+// Ready reports whether the process should get runs. If the store is lost later, the process stays
+// ready: the store is then lost for all replicas, and if all of them were unready, clients could
+// not even be told why their runs are refused.
 func (s Status) Ready() bool { return s.Started && !s.Draining && s.StoreReached }
 
-// Status returns the current state.
+// Status returns the current state of the process.
 func (s *Server) Status() Status {
 	if s == nil {
 		return Status{}
@@ -193,8 +194,9 @@ func (s *Server) startupz(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, "ok\n")
 }
 
-// readyz reports whether the process is ready, with the state of each part. The error of the store
-// is in the log only, because it may contain addresses, and this listener has no login.
+// readyz serves GET /readyz: it responds whether the process is ready, with the state of each part.
+// The error of the store is only in the log, because the error may contain addresses and this
+// listener has no login.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	st := s.Status()
 	code, first := http.StatusOK, "ready"
@@ -218,8 +220,8 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	answer(w, code, fmt.Sprintf("%s\nlistening: %s\ndrain: %s\nstore: %s\n", first, started, draining, store))
 }
 
-// Reloads sets the function of POST /reload. It reads all files again and returns how many of them
-// are wrong.
+// Reloads sets the function that POST /reload calls. reload reads all files again, and returns how
+// many of them are wrong.
 func (s *Server) Reloads(reload func() (failed int)) {
 	if s == nil {
 		return
@@ -229,7 +231,7 @@ func (s *Server) Reloads(reload func() (failed int)) {
 	s.reload = reload
 }
 
-// takeReload handles POST /reload. The errors of files are in the log only.
+// takeReload serves POST /reload. The errors in files are only in the log.
 func (s *Server) takeReload(w http.ResponseWriter, req *http.Request) {
 	if refuseRemote(w, req, "a reload") {
 		return
@@ -248,8 +250,8 @@ func (s *Server) takeReload(w http.ResponseWriter, req *http.Request) {
 	answer(w, http.StatusOK, "reloaded\n")
 }
 
-// refuseRemote answers with 403 if the request comes from another machine, or from a page in a
-// browser on this machine. It reports whether it has answered.
+// refuseRemote responds with status 403 if the request comes from another machine, or from a page
+// in a browser on this machine. It reports whether it has responded.
 func refuseRemote(w http.ResponseWriter, req *http.Request, what string) bool {
 	switch {
 	case !isLocal(req):
@@ -262,8 +264,8 @@ func refuseRemote(w http.ResponseWriter, req *http.Request, what string) bool {
 	return true
 }
 
-// takeDrain handles POST /drain. It starts the drain and answers at its end. The drain continues if
-// the caller leaves.
+// takeDrain serves POST /drain. It starts the drain, and responds when the drain has ended. If the
+// caller leaves, the drain continues.
 func (s *Server) takeDrain(w http.ResponseWriter, req *http.Request) {
 	if refuseRemote(w, req, "a drain") {
 		return
@@ -282,9 +284,9 @@ func (s *Server) takeDrain(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// waitDrained handles GET /drained. It answers when a drain has ended, and starts none. The preStop
-// hook of an agent next to its sidecar uses it, because streams need the agent until the drain
-// ends.
+// waitDrained serves GET /drained. It responds when a drain has ended, but does not start a drain.
+// The preStop hook of an agent next to its sidecar uses it, because streams need the agent until
+// the drain has ended.
 func (s *Server) waitDrained(w http.ResponseWriter, req *http.Request) {
 	select {
 	case <-s.drained:
@@ -293,9 +295,10 @@ func (s *Server) waitDrained(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// isLocal reports whether a request arrived through a unix socket, or from 127.0.0.1, ::1, or the
-// address that it was sent to, which only this machine has. Other addresses of 127.0.0.0/8 do not
-// count, because Istio's proxy forwards requests of other pods from 127.0.0.6.
+// isLocal reports whether a request comes from this machine. It must have arrived through a unix
+// socket, or from 127.0.0.1, ::1 or the same address to which it was sent, which only this machine
+// has. Other addresses of 127.0.0.0/8 do not count, because Istio's proxy forwards requests of
+// other pods from 127.0.0.6.
 func isLocal(req *http.Request) bool {
 	for _, name := range forwarding {
 		if req.Header.Get(name) != "" {
@@ -317,8 +320,8 @@ func isLocal(req *http.Request) bool {
 	return peer == netip.AddrFrom4([4]byte{127, 0, 0, 1}) || peer == netip.IPv6Loopback()
 }
 
-// forwarding are headers that proxies set. A proxy on this machine may forward requests of other
-// machines.
+// forwarding has the headers that proxies set. A request with such a header does not count as
+// local, because a proxy on this machine may forward requests of other machines.
 var forwarding = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "Via"}
 
 func answer(w http.ResponseWriter, code int, text string) {

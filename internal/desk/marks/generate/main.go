@@ -36,8 +36,8 @@ func main() {
 			looks[from[0]] = string(to)
 		}
 	}
-	// Letters and digits of ASCII, by what they themselves look like: m like rn, and 1 and I like
-	// l.
+	// The letters and digits of ASCII, keyed by what they themselves look like in the data: m looks
+	// like rn, and 1 and I look like l.
 	for c := rune('z'); c >= '0'; c-- {
 		if !unicode.IsLetter(c) && !unicode.IsDigit(c) {
 			continue
