@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// switches is the file with a constant for each mechanism that a build can leave out.
+// switches is the file that has a constant for each mechanism which a build can leave out.
 const switches = "internal/build/without/without.go"
 
 const (
@@ -24,11 +24,11 @@ const (
 
 var switchLine = regexp.MustCompile(`(?m)^\t(\w+) += false\b`)
 
-// A costing is what a scenario costs a target: CPU time for a unit of its work, or memory for a
-// stream.
+// A costing measures what a scenario costs a target: CPU time for a unit of its work, or memory for
+// each stream.
 type costing struct {
 	scenario string
-	fresh    bool // start the target anew for each measurement, of its memory
+	fresh    bool // start the target anew for each measurement (memory)
 	measure  func(b *bench, t *target) (float64, error)
 }
 
@@ -64,7 +64,7 @@ func costings() []costing {
 	}
 }
 
-// shortly returns the CPU time of a short run, in µs.
+// shortly returns the CPU time of one short run, in µs.
 func (b *bench) shortly(t *target) (float64, error) {
 	c := b.client(readBuffer)
 	defer c.close()
@@ -74,7 +74,7 @@ func (b *bench) shortly(t *target) (float64, error) {
 	})
 }
 
-// cycling returns the CPU time of a pause and its resume, in µs.
+// cycling returns the CPU time of one pause and its resume, in µs.
 func (b *bench) cycling(t *target) (float64, error) {
 	c := b.client(readBuffer)
 	defer c.close()
@@ -82,7 +82,7 @@ func (b *bench) cycling(t *target) (float64, error) {
 	return b.each(t, ablationCycles, func() error { return c.pauseAndResume(b, t, thread, "ask") })
 }
 
-// each returns the CPU time of one of n actions that run one after the other, in µs.
+// each runs n actions one after the other. It returns the CPU time of one action in µs.
 func (b *bench) each(t *target, n int, do func() error) (float64, error) {
 	n = b.scaled(n, 1)
 	cpu, err := b.spent(t, func() error {
@@ -96,7 +96,8 @@ func (b *bench) each(t *target, n int, do func() error) (float64, error) {
 	return float64(cpu) / float64(time.Microsecond) / float64(n), err
 }
 
-// waitingAfter returns the memory of each of 1,000 waiting streams, in bytes.
+// waitingAfter returns how much memory each of 1,000 waiting streams needs after the burst u, in
+// bytes.
 func (b *bench) waitingAfter(t *target, u burst) (float64, error) {
 	before, err := b.warm(t)
 	if err != nil {
@@ -124,15 +125,15 @@ func (b *bench) waitingAfter(t *target, u burst) (float64, error) {
 	return float64(now-before) / float64(n), g.leave()
 }
 
-// built returns the kind of a Holdpoint with this binary.
+// built returns a kind of target that runs Holdpoint from the given binary.
 func built(name, binary string) kind {
 	return kind{name: name, form: asTold, share: 1, start: func(b *bench, ctx context.Context, name string) (*process, error) {
 		return startHoldpoint(b, ctx, name, binary)
 	}}
 }
 
-// leavingOut returns the builds to compare: the ordinary one, the same again to show the noise, one
-// for each mechanism, and the binary of -against.
+// leavingOut returns the builds to compare. They are the ordinary build, the same build again to
+// show the noise, a build without each mechanism, and the binary of the flag -against.
 func (b *bench) leavingOut() ([]kind, error) {
 	source, err := os.ReadFile(switches)
 	if err != nil {
@@ -158,7 +159,8 @@ func (b *bench) leavingOut() ([]kind, error) {
 	return list, nil
 }
 
-// buildWith builds Holdpoint with other contents of the file switches.
+// buildWith builds Holdpoint into the file to. changed is the content that replaces the file
+// switches.
 func (b *bench) buildWith(changed []byte, to string) error {
 	file, overlay := to+".go", to+".json"
 	original, err := filepath.Abs(switches)
@@ -178,7 +180,8 @@ func (b *bench) buildWith(changed []byte, to string) error {
 	return build(b.ctx, to, "-overlay", overlay)
 }
 
-// ablation compares builds without one mechanism with the ordinary build, in the same rounds.
+// ablation compares each build that leaves out one mechanism with the ordinary build. All builds
+// are measured in the same rounds.
 func (b *bench) ablation() error {
 	list, err := b.leavingOut()
 	if err != nil {
@@ -208,8 +211,9 @@ func (b *bench) ablation() error {
 	return nil
 }
 
-// cell returns the costs of a build relative to the ordinary one: the median, and the range of the
-// middle half.
+// cell returns the cost of a build relative to the ordinary build, as text. For CPU time it is the
+// median of the ratios and the range of their middle half. For memory it is the difference of the
+// medians.
 func (c costing) cell(of, to []float64) string {
 	if c.fresh {
 		return fmt.Sprintf("%+.0f", median(of)-median(to))
@@ -218,7 +222,7 @@ func (c costing) cell(of, to []float64) string {
 	return fmt.Sprintf("%.2f [%.2f–%.2f]", median(list), quantile(list, 0.25), quantile(list, 0.75))
 }
 
-// compared returns the costs of each build, round by round.
+// compared returns the costs of each build, one value for each round.
 func (b *bench) compared(c costing, list []kind) ([][]float64, error) {
 	got := make([][]float64, len(list))
 	if c.fresh {

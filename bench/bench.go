@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// A scenario is one measurement that can be selected.
+// A scenario is one measurement that a user can select by its name.
 type scenario struct {
 	name    string
 	what    string
 	measure func(b *bench) error
 }
 
-// scenarios returns all scenarios in the order in which they are measured. Names of a group begin
-// with the same word, which selects the whole group.
+// scenarios returns all scenarios in the order in which they are measured. The names of a group
+// begin with the same word, which selects the whole group.
 func scenarios() []scenario {
 	list := []scenario{
 		{"blast-1", "small frames as fast as they go, one in an HTTP chunk", func(b *bench) error { return b.blast("one in a chunk", b.chunked(1, true)) }},
@@ -66,22 +66,22 @@ func scenarios() []scenario {
 	return list
 }
 
-// A bench is a run of the benchmark with all its processes.
+// A bench is one run of the benchmark with all its processes.
 type bench struct {
 	ctx      context.Context
 	settings settings
 	report   report
 	out      io.Writer
-	diag     io.Writer // for output that is not part of the tables
+	diag     io.Writer // for output that does not belong to the tables
 
 	self    string // the path of this program
-	dir     string // the folder for built files
+	dir     string // the folder for files that are built
 	origin  *process
 	started []*process
 	up      map[string]*target
 	missing map[string]bool
-	headed  bool         // the table of the worst inputs has its head already
-	runs    atomic.Int64 // number of runs so far, for their ids
+	headed  bool         // the table of the worst inputs already has its head
+	runs    atomic.Int64 // number of runs so far; makes their ids unique
 }
 
 func newBench(ctx context.Context, s settings, out, diag io.Writer) (b *bench, err error) {
@@ -113,7 +113,7 @@ func newBench(ctx context.Context, s settings, out, diag io.Writer) (b *bench, e
 	return b, nil
 }
 
-// close ends all processes that were started.
+// close ends all processes that the bench has started.
 func (b *bench) close() {
 	for _, p := range append(b.started, b.origin) {
 		if p != nil {
@@ -125,7 +125,7 @@ func (b *bench) close() {
 	}
 }
 
-// end ends one target.
+// end ends the process of a target.
 func (b *bench) end(t *target) {
 	if t.process != nil {
 		t.process.stop()
@@ -142,7 +142,8 @@ func (b *bench) version() string {
 }
 
 func processor() string {
-	info, _ := os.ReadFile("/proc/cpuinfo") // the reader needs only a name
+	// an error is ignored, because this is only a name for the reader
+	info, _ := os.ReadFile("/proc/cpuinfo")
 	_, name, _ := strings.Cut(string(info), "model name\t: ")
 	name, _, _ = strings.Cut(name, "\n")
 	return name
@@ -153,7 +154,7 @@ func kernel() string {
 	return "Linux " + strings.TrimSpace(string(release))
 }
 
-// wanted reports whether the flags select a target.
+// wanted reports whether the flags select a target of this kind.
 func (b *bench) wanted(k kind) bool {
 	base, _, _ := strings.Cut(k.name, " ")
 	if base == "against" && b.settings.against == "" {
@@ -162,8 +163,8 @@ func (b *bench) wanted(k kind) bool {
 	return len(b.settings.only) == 0 || slices.Contains(b.settings.only, base)
 }
 
-// targets starts the selected kinds that do not run yet. A kind that this machine cannot have is
-// left out, and the report says so.
+// targets returns a target for each selected kind of the list. It starts kinds that do not run yet.
+// If a kind is not possible on this machine, targets leaves it out and notes this in the report.
 func (b *bench) targets(list []kind) ([]*target, error) {
 	var up []*target
 	for _, k := range list {
@@ -187,13 +188,13 @@ func (b *bench) targets(list []kind) ([]*target, error) {
 	return up, nil
 }
 
-// proxies returns the kinds except the direct one. Without all, it returns only those that every
+// proxies returns all kinds except direct. If all is false, it returns only the kinds that every
 // scenario measures.
 func proxies(all bool) []kind {
 	return slices.DeleteFunc(kinds(), func(k kind) bool { return k.start == nil || k.full && !all })
 }
 
-// rounds returns the number of rounds of a measurement.
+// rounds returns the number of rounds of a measurement: the flag -rounds if it is set, or usual.
 func (b *bench) rounds(usual int) int {
 	if b.settings.rounds > 0 {
 		return b.settings.rounds
@@ -201,18 +202,19 @@ func (b *bench) rounds(usual int) int {
 	return usual
 }
 
-// scaled returns a part of n, as the flags scale it, but at least 1.
+// scaled returns n multiplied by share and by the flag -scale, but at least 1.
 func (b *bench) scaled(n int, share float64) int {
 	return max(int(float64(n)*b.settings.scale*share), 1)
 }
 
 // shuffled measures each target once in each round, in random order. The first round does not
-// count.
+// count: its calls of measure get false for counts.
 func (b *bench) shuffled(rounds int, list []*target, measure func(t *target, counts bool) error) error {
 	return inRounds(rounds, len(list), func(i int, counts bool) error { return measure(list[i], counts) })
 }
 
-// inRounds calls do for each of n things once in each round, as shuffled does.
+// inRounds calls do for each index below n once in each round, in random order. In the first round,
+// counts is false.
 func inRounds(rounds, n int, do func(i int, counts bool) error) error {
 	for round := range rounds + 1 {
 		for _, i := range rand.Perm(n) {
@@ -224,11 +226,12 @@ func inRounds(rounds, n int, do func(i int, counts bool) error) error {
 	return nil
 }
 
-// settled is the time between the last byte and the reading of the CPU time, for work that the
-// target still does.
+// settled is how long the benchmark waits after the last byte before it reads the CPU time, because
+// the target may still be working.
 const settled = 10 * time.Millisecond
 
-// spent returns the CPU time that a target uses while do runs. It is zero without a proxy.
+// spent returns the CPU time that a target uses while do runs. It is zero if the target is the
+// origin itself, without a proxy.
 func (b *bench) spent(t *target, do func() error) (time.Duration, error) {
 	if t.process == nil {
 		return 0, do()

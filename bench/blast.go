@@ -8,13 +8,14 @@ import (
 const (
 	streams     = 4       // concurrent streams
 	blastFrames = 200_000 // frames of each stream
-	// usualFrames is a run of a realistic size: some 2 MB, which Holdpoint keeps completely for
-	// snapshots by default.
+	// usualFrames is the number of frames of a run of realistic size. It has some 2 MB, which
+	// Holdpoint stores completely for snapshots by default.
 	usualFrames = 10_000
 	readBuffer  = 64 << 10
 )
 
-// A load is a script at full speed, with the targets to measure.
+// A load is a script that the origin sends as fast as possible, and the kinds of targets to measure
+// with it.
 type load struct {
 	title  string
 	order  order
@@ -23,16 +24,16 @@ type load struct {
 	kinds  []kind
 }
 
-// A rate is the result of a load, for each round.
+// A rate is the result of a load for one target, with a value for each round.
 type rate struct {
-	frames []float64 // millions of frames for each CPU second
-	bytes  []float64 // MB for each second of real time
+	frames []float64 // millions of frames per CPU second
+	bytes  []float64 // MB per second of real time
 }
 
-// rates are the results by the name of the target.
+// rates are the results of a load, keyed by the name of the target.
 type rates map[string]*rate
 
-// of returns the frames for each CPU second, or nil if the target was not measured.
+// of returns the frames per CPU second for each round, or nil if the target was not measured.
 func (r rates) of(name string) []float64 {
 	if r[name] == nil {
 		return nil
@@ -40,7 +41,7 @@ func (r rates) of(name string) []float64 {
 	return r[name].frames
 }
 
-// full measures a load through every target, and adds a table to the report.
+// full measures a load through every selected target, and adds a table to the report.
 func (b *bench) full(l load) (rates, error) {
 	list, err := b.targets(l.kinds)
 	if err != nil {
@@ -71,7 +72,7 @@ func (b *bench) full(l load) (rates, error) {
 	return got, nil
 }
 
-// once runs one round of one target.
+// once measures one round for one target.
 func (b *bench) once(t *target, ord order, runs int) (rate, error) {
 	c := b.client(readBuffer)
 	defer c.close()
@@ -91,7 +92,7 @@ func (b *bench) once(t *target, ord order, runs int) (rate, error) {
 	}, nil
 }
 
-// size returns the number of bytes in the stream of an order.
+// size returns the number of bytes in the stream that the order asks for.
 func (o order) size() float64 {
 	s, err := o.make()
 	if err != nil {
@@ -104,8 +105,8 @@ func (o order) size() float64 {
 	return float64(total)
 }
 
-// tabulate adds the table of a load to the report, with ratios to the two ReverseProxies if they
-// were measured.
+// tabulate adds the table of a load to the report. The table has the ratios to the targets
+// reverseproxy and reverseproxy-32k, if they were measured.
 func (b *bench) tabulate(l load, got rates, list []*target) {
 	b.report.title("%s", l.title)
 	var rows [][]string
@@ -119,14 +120,16 @@ func (b *bench) tabulate(l load, got rates, list []*target) {
 	b.report.table([]string{"target", "M frames / CPU s", "µs / frame", "× reverseproxy", "× reverseproxy-32k", "MB/s"}, rows)
 }
 
-// atLeast adds a goal for the ratio of two targets, if both were measured.
+// atLeast adds a goal to the report, if both targets were measured: the frames per CPU second of
+// the target of must be at least limit times those of the target to.
 func (b *bench) atLeast(number int, got rates, of, to string, limit float64, where string) {
 	if list := ratios(got.of(of), got.of(to)); len(list) > 0 {
 		b.report.atLeast(number, median(list), limit, "%s: %s × %s", where, of, to)
 	}
 }
 
-// chunked returns the load of the blast with per frames in each HTTP chunk.
+// chunked returns the load of the scenarios blast-1 and blast-20, with per frames in each HTTP
+// chunk.
 func (b *bench) chunked(per int, all bool) load {
 	return load{
 		title:  fmt.Sprintf("Blast: %d streams of %d small frames (%d bytes), %d in an HTTP chunk", streams, blastFrames, frameBytes, per),
@@ -136,7 +139,7 @@ func (b *bench) chunked(per int, all bool) load {
 	}
 }
 
-// usual returns the same load in runs of the usual length.
+// usual returns the load of chunked, divided into runs of the usual length.
 func (b *bench) usual(all bool) load {
 	l := b.chunked(1, all)
 	l.title = fmt.Sprintf("Blast: %d streams, each %d runs of %d frames, 1 in an HTTP chunk", streams, blastFrames/usualFrames, usualFrames)
@@ -144,7 +147,9 @@ func (b *bench) usual(all bool) load {
 	return l
 }
 
-// The goals of issue 5, as ratios to the two ReverseProxies.
+// The goals of issue 5. Each goal is the least number of times that Holdpoint's frames per CPU
+// second must be those of another target: goalDefault for reverseproxy, goalBuffers for
+// reverseproxy-32k, and the others for the targets of the same name.
 const (
 	goalDefault = 1.2
 	goalBuffers = 0.95
@@ -178,14 +183,16 @@ func (b *bench) mixedRaw() error {
 	return b.mixed("raw", "langgraph", "LangGraph's stream with its RAW events (1 KB to 1.5 MB)", 30)
 }
 
-// mixedCRLF has no goal, because each byte must be copied, which other streams do not need.
+// mixedCRLF has no goal, because Holdpoint must copy each byte of this stream, which other streams
+// do not need.
 func (b *bench) mixedCRLF() error {
 	_, err := b.full(load{title: "Mixed: frames with CRLF", order: order{script: "crlf", cycles: blastFrames / 500, per: 1}, rounds: 5, kinds: proxies(false)})
 	return err
 }
 
-// mixed measures streams that are not only text, with the dialect recognized and configured. The
-// ratios of the blast must be reached within a tenth.
+// mixed measures streams that do not consist only of text. It measures Holdpoint twice: with the
+// dialect recognized, and with the dialect configured. The goals are nine tenths of those of the
+// blast.
 func (b *bench) mixed(script, dialect, what string, cycles int) error {
 	list := proxies(false)
 	for _, k := range list {

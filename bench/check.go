@@ -5,18 +5,19 @@ import (
 	"fmt"
 )
 
-// restBytes is how much may follow the part of the stream that is known byte by byte.
+// restBytes is the maximum number of bytes after that part of the stream which is known byte by
+// byte.
 const restBytes = 1 << 20
 
-// A checker compares a stream with the expected one while it arrives.
+// A checker compares a stream with the expected stream while it arrives.
 type checker struct {
-	parts  []part // its own copies
+	parts  []part // the expected parts; the checker's own copies
 	paused func(rest []byte) error
-	beats  bool // comments are allowed between frames
+	beats  bool // Holdpoint may send comments between frames
 
-	at, cycle, pos int // the next byte is parts[at].bytes[pos], in repetition number cycle
-	frames         int // frames of the earlier repetitions
-	matched        int // bytes that matched
+	at, cycle, pos int // the next byte must be parts[at].bytes[pos], in repetition cycle
+	frames         int // number of frames in complete repetitions
+	matched        int // number of bytes that matched
 	comment        []byte
 	rest           []byte
 }
@@ -30,7 +31,7 @@ func newChecker(s script, f form) *checker {
 	return c
 }
 
-// begin moves to the next repetition.
+// begin moves to the next repetition of a part, or to the next part.
 func (c *checker) begin() {
 	for c.at < len(c.parts) && (c.cycle == c.parts[c.at].times || len(c.parts[c.at].bytes) == 0) {
 		c.at, c.cycle = c.at+1, 0
@@ -41,7 +42,8 @@ func (c *checker) begin() {
 	}
 }
 
-// Write compares the next bytes of the stream.
+// Write compares the next bytes of the stream with the expected bytes. It returns an error if they
+// differ.
 func (c *checker) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		if c.beats && (len(c.comment) > 0 || rest[0] == ':' && c.between(c.pos)) {
@@ -75,7 +77,8 @@ func (c *checker) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// common returns the length of the common beginning of two slices. It must be shorter than both.
+// common returns the length of the common beginning of two slices, which must differ within their
+// common length.
 func common(a, b []byte) int {
 	n := 0
 	for a[n] == b[n] {
@@ -84,7 +87,7 @@ func common(a, b []byte) int {
 	return n
 }
 
-// between reports whether a position in the current part is between two frames.
+// between reports whether the offset pos in the current part is between two frames.
 func (c *checker) between(pos int) bool {
 	if c.at == len(c.parts) {
 		return len(c.rest) == 0 || bytes.HasSuffix(c.rest, []byte("\n\n"))
@@ -92,7 +95,8 @@ func (c *checker) between(pos int) bool {
 	return pos == 0 || bytes.HasSuffix(c.parts[c.at].bytes[:pos], []byte("\n\n"))
 }
 
-// skip reads a comment, which Holdpoint sends to a client that would otherwise get nothing.
+// skip reads a comment and returns the bytes after it. Holdpoint sends comments to a client that
+// would otherwise get nothing for a long time.
 func (c *checker) skip(p []byte) (rest []byte) {
 	for n, b := range p {
 		c.comment = append(c.comment, b)
@@ -104,15 +108,15 @@ func (c *checker) skip(p []byte) (rest []byte) {
 	return nil
 }
 
-// differs returns an error with the bytes that arrived and the expected bytes. The first n bytes
-// are equal.
+// differs returns an error that shows the bytes that arrived and the expected bytes. The first n
+// bytes of both are equal.
 func (c *checker) differs(got, want []byte, n int) error {
 	frame := c.frames + bytes.Count(c.parts[c.at].bytes[:c.pos+n], []byte("\n\n"))
 	from := max(n-40, 0)
 	return fmt.Errorf("frame %d: %.100q, want %.100q", frame, got[from:], want[from:])
 }
 
-// done checks that the stream is complete.
+// done returns an error if the stream is not complete.
 func (c *checker) done() error {
 	if c.at < len(c.parts) {
 		return fmt.Errorf("the stream ended within frame %d", c.frames+bytes.Count(c.parts[c.at].bytes[:c.pos], []byte("\n\n")))

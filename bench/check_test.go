@@ -28,7 +28,7 @@ func whole(s script, f form) string {
 	return b.String()
 }
 
-// feed writes a stream to a checker in pieces of this size.
+// feed writes a stream to a checker in pieces of the given number of bytes.
 func feed(c *checker, stream string, piece int) error {
 	for len(stream) > 0 {
 		n := min(piece, len(stream))
@@ -95,7 +95,8 @@ func TestCheckerSeesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestHeartbeatsOfHoldpoint: a comment that Holdpoint sends between frames is not a frame.
+// TestHeartbeatsOfHoldpoint: a checker must accept a comment that Holdpoint sends between frames,
+// and must not count it as a frame. It must refuse a comment within a frame.
 func TestHeartbeatsOfHoldpoint(t *testing.T) {
 	frames := strings.SplitAfter(whole(sample(), asTold), "\n\n")
 	stream := strings.Join(frames, ": holdpoint\n\n")
@@ -130,7 +131,7 @@ func TestPauseIsJudgedByItsEnd(t *testing.T) {
 			t.Errorf("%q passed for a pause", rest)
 		}
 	}
-	// For other proxies the run ends as the origin ends it.
+	// Through any other proxy, the run must end as the origin ends it.
 	if err := feed(newChecker(s, asSent), whole(sample(), asSent), 9); err != nil {
 		t.Error(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A crowd is a number of streams that wait at the origin's gate.
+// A crowd is a group of streams that wait at the origin's gate.
 type crowd struct {
 	bench  *bench
 	target *target
@@ -20,17 +20,17 @@ type crowd struct {
 	size   int
 
 	mu     sync.Mutex
-	came   int // bytes of all streams so far, without heartbeats
+	came   int // bytes that arrived in all streams, without heartbeats
 	failed error
 }
 
-// gather opens n streams and waits until each has received its head.
+// gather opens n streams and waits until each of them has received the head of its script.
 func (b *bench) gather(t *target, n int, script string, cycles int) (*crowd, error) {
 	ctx, cancel := context.WithCancel(b.ctx)
 	g := &crowd{bench: b, target: t, cancel: cancel, size: n}
 	c := b.client(4 << 10)
 	head := 0
-	gate := make(chan struct{}, 64) // at most 64 connect at the same time
+	gate := make(chan struct{}, 64) // at most 64 streams connect at the same time
 	for range n {
 		ord := c.order(order{script: script, cycles: cycles, bursts: 1})
 		s, err := ord.make()
@@ -54,7 +54,7 @@ func (b *bench) gather(t *target, n int, script string, cycles int) (*crowd, err
 	return g, g.until(head)
 }
 
-// read reads a stream to its end.
+// read reads a stream to its end and checks it.
 func (g *crowd) read(body io.ReadCloser, check *checker) error {
 	defer body.Close()
 	for p := make([]byte, 4<<10); ; {
@@ -83,14 +83,14 @@ func (g *crowd) fail(err error) {
 	}
 }
 
-// state returns the number of bytes so far, and the first error.
+// state returns the number of bytes that have arrived in all streams, and the first error.
 func (g *crowd) state() (came int, failed error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.came, g.failed
 }
 
-// until waits until this number of bytes has arrived.
+// until waits until the given number of bytes has arrived in all streams together.
 func (g *crowd) until(bytes int) error {
 	for {
 		came, failed := g.state()
@@ -106,7 +106,8 @@ func (g *crowd) until(bytes int) error {
 	}
 }
 
-// gate waits until the origin holds this number of streams at its gate, and gives them the command.
+// gate waits until held streams wait at the origin's gate, and then sends the command to all of
+// them.
 func (b *bench) gate(command string, held int) error {
 	for {
 		res, err := http.Get("http://" + b.origin.address + "/gate")
@@ -138,7 +139,7 @@ func (b *bench) gate(command string, held int) error {
 	return nil
 }
 
-// leave ends the streams properly.
+// leave lets the streams run to their regular end and waits for it.
 func (g *crowd) leave() error {
 	err := g.bench.gate("end", g.size)
 	if err == nil {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// cycles measures pauses and resumes, and as many ordinary runs through another process of the same
-// binary. The difference is the cost of the contract. The backend asks by AG-UI's outcome, and then
-// as LangGraph does.
+// cycles measures pauses and resumes. For comparison, it measures as many ordinary runs with
+// another process of the same binary. The difference is the cost of the contract. The backend asks
+// first by AG-UI's outcome, and then in the way of LangGraph.
 func (b *bench) cycles(threads, each int) error {
 	for _, k := range proxies(false) {
 		if k.form != asTold || !b.wanted(k) {
@@ -22,7 +22,7 @@ func (b *bench) cycles(threads, each int) error {
 	return nil
 }
 
-// rhythm measures one form of the question.
+// rhythm measures the cycles with one way of asking. asking is the name of a script.
 func (b *bench) rhythm(k kind, asking string, threads, each int) error {
 	total := float64(each * threads)
 	var plain, cycle, early, late []float64
@@ -57,8 +57,8 @@ func (b *bench) rhythm(k kind, asking string, threads, each int) error {
 	return nil
 }
 
-// beat repeats do on each thread. It returns the CPU time of one repetition in µs, and the memory
-// in MiB after a fifth of them and at the end.
+// beat calls do each times on each of the threads. It returns the CPU time of all calls in µs. It
+// also returns the memory in MiB, first after a fifth of the calls and then at the end.
 func (b *bench) beat(t *target, threads, each int, do func(c *client, thread string) error) (cost float64, memory [2]float64, err error) {
 	c := b.client(4 << 10)
 	defer c.close()
@@ -90,7 +90,7 @@ func (b *bench) beat(t *target, threads, each int, do func(c *client, thread str
 	return cost, memory, nil
 }
 
-// twice sends two ordinary runs of a thread.
+// twice sends two ordinary runs of the same thread.
 func (c *client) twice(b *bench, t *target, thread string) error {
 	for range 2 {
 		if _, err := c.stream(b.ctx, t, order{script: "short", route: "cycle", thread: thread}, "", nil); err != nil {
@@ -100,7 +100,7 @@ func (c *client) twice(b *bench, t *target, thread string) error {
 	return nil
 }
 
-// pauseAndResume sends a run that pauses, and the run with the answer.
+// pauseAndResume sends a run that pauses, and then the run with the answer.
 func (c *client) pauseAndResume(b *bench, t *target, thread, asking string) error {
 	r, err := c.stream(b.ctx, t, order{script: asking, route: "cycle", thread: thread}, "", nil)
 	if err != nil {

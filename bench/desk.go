@@ -16,21 +16,24 @@ import (
 	"time"
 )
 
-// The cost of a desk, for runs that do not use it and for runs that do.
+// The measurements of a desk (the web page of approvers): what it costs runs that do not use it,
+// and runs that do.
 const (
-	deskRuns   = 300 // ordinary runs, and pauses with answers, in each round
+	deskRuns   = 300 // ordinary runs in each round, and as many pauses with answers
 	deskCycles = 20  // pauses for which the steps of the store are counted
 	deskToken  = "0123456789abcdef0123456789abcdef"
-	// deskLimit is for the check: with a desk a run takes at most this many times as long.
+	// deskLimit is the limit for the check. With a desk, a run may take at most this many times as
+	// long as without.
 	deskLimit = 1.25
-	deskShare = 0.3 // the share of the runs in the check
+	deskShare = 0.3 // the check does this share of the runs
 )
 
-// stepsOnTheWay are the steps of the store for which a run, or a person who decides, waits.
+// stepsOnTheWay are those steps of the store for which somebody waits: a run, or a person who
+// decides at the desk.
 var stepsOnTheWay = []string{"load", "snapshots", "open", "decide", "claim", "finish"}
 
-// besideDesks returns a Holdpoint without a desk, the same again to show the noise, and one with a
-// desk.
+// besideDesks starts three targets: Holdpoint without a desk, the same again to show the noise, and
+// Holdpoint with a desk.
 func (b *bench) besideDesks() (list []*target, err error) {
 	for _, name := range []string{"holdpoint", "holdpoint again", "holdpoint desk"} {
 		more := []string{"HOLDPOINT_NAME=bench", "HOLDPOINT_ADMIN_LISTEN=unix://" + b.socketOf(name, "admin")}
@@ -50,8 +53,8 @@ func (b *bench) socketOf(name, what string) string {
 	return filepath.Join(b.dir, strings.ReplaceAll(name, " ", "-")+"."+what)
 }
 
-// desk measures ordinary runs, and pauses that the chat answers, with and without a desk, and
-// counts the steps of the store.
+// desk measures ordinary runs, and pauses that are answered in the chat. It measures both with and
+// without a desk, and counts the steps of the store.
 func (b *bench) desk() error {
 	list, err := b.besideDesks()
 	for _, t := range list {
@@ -107,8 +110,9 @@ func (b *bench) desk() error {
 	return b.stepsOfDesk(off, on)
 }
 
-// stepsOfDesk counts the steps of the store for a pause that the chat answers, without and with a
-// desk, and for a pause that is decided at the desk.
+// stepsOfDesk counts the steps of the store for three kinds of pauses: answered in the chat without
+// a desk, answered in the chat with a desk, and decided at the desk. off is the target without a
+// desk, on the target with one.
 func (b *bench) stepsOfDesk(off, on *target) error {
 	c := b.client(readBuffer)
 	defer c.close()
@@ -161,8 +165,8 @@ func (b *bench) stepsOfDesk(off, on *target) error {
 	return nil
 }
 
-// decideAtDesk makes a run pause, decides it at the desk, and waits until the decision was carried
-// out.
+// decideAtDesk sends a run that pauses, approves it at the desk, and waits until Holdpoint has
+// carried out the decision.
 func (b *bench) decideAtDesk(c *client, t *target, thread string) error {
 	if _, err := c.stream(b.ctx, t, order{script: "ask", route: "cycle", thread: thread}, "", nil); err != nil {
 		return err
@@ -198,7 +202,8 @@ func (b *bench) decideAtDesk(c *client, t *target, thread string) error {
 	return nil
 }
 
-// askDesk sends a request to the desk of a target.
+// askDesk sends a request to the desk of a target, and decodes the response into the parameter
+// into.
 func (b *bench) askDesk(t *target, method, path string, body, into any) error {
 	var sent io.Reader
 	if body != nil {
@@ -215,7 +220,7 @@ func (b *bench) askDesk(t *target, method, path string, body, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// overSocket sends a request to a unix socket.
+// overSocket sends a request to a Unix socket and returns the body of the response.
 func (b *bench) overSocket(socket, method, path string, body io.Reader) ([]byte, error) {
 	client := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
@@ -241,7 +246,7 @@ func (b *bench) overSocket(socket, method, path string, body io.Reader) ([]byte,
 	return text, err
 }
 
-// metrics returns the metrics of a target, by name and labels.
+// metrics returns the metrics of a target, keyed by name and labels.
 func (b *bench) metrics(t *target) (map[string]float64, error) {
 	text, err := b.overSocket(b.socketOf(t.name, "admin"), http.MethodGet, "/metrics", nil)
 	if err != nil {
@@ -261,8 +266,8 @@ func (b *bench) metrics(t *target) (map[string]float64, error) {
 	return all, nil
 }
 
-// checkDesk fails if a desk costs a run more than the limit. The number of steps does not depend on
-// chance, so it is checked once.
+// checkDesk returns an error if a desk costs a run more than the limits in every attempt. A cost
+// may exceed its limit by chance, so checkDesk measures again.
 func (b *bench) checkDesk() error {
 	was := b.settings
 	defer func() { b.settings = was }()

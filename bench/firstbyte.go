@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// shortRuns is the number of runs in each round of first-byte.
+// shortRuns is the number of runs in each round of the scenarios first-byte and first-byte-history.
 const shortRuns = 400
 
 func (b *bench) firstByte(history int) error {

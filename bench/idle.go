@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// room returns how many streams one process can have under the limit of open files, with two files
-// for each, but at most want.
+// room returns how many streams a process can have, but at most want. Each stream needs two of the
+// open files that the system allows a process.
 func room(want int) (int, error) {
 	limits, err := os.ReadFile("/proc/self/limits")
 	if err != nil {
@@ -28,13 +28,13 @@ func room(want int) (int, error) {
 	return min(want, (hard-200)/2), nil
 }
 
-// A burst is what each waiting stream gets before it waits again.
+// A burst is the part of a script that each waiting stream gets before it waits again.
 type burst struct {
 	script string
 	cycles int
 	title  string
 	what   string
-	counts bool // nothing of the burst is kept, so the memory must return to the value before
+	counts bool // nothing of the burst is stored, so the memory must go back
 }
 
 var (
@@ -48,16 +48,16 @@ func (u burst) bytes(f form) int {
 	return u.cycles * len(s.parts(f)[1].bytes)
 }
 
-// A wait is the cost of waiting streams.
+// A wait is the measured cost of waiting streams.
 type wait struct {
 	each  float64 // bytes for each stream
 	total int     // bytes of the process with all streams
-	left  float64 // memory after a burst, as a multiple of total
+	left  float64 // memory after a burst, divided by total
 	row   []string
 }
 
-// waiting measures n waiting streams: the memory of each, the memory after a burst, and the memory
-// after all have ended.
+// waiting measures n waiting streams: how much memory each needs, the memory after a burst, and the
+// memory after all streams have ended.
 func (b *bench) waiting(k kind, n int, u burst) (w wait, err error) {
 	err = b.fresh(k, func(t *target) error {
 		before, err := b.warm(t)
@@ -89,7 +89,7 @@ func (b *bench) waiting(k kind, n int, u burst) (w wait, err error) {
 	return w, err
 }
 
-// burst sends each stream its burst and waits until the memory has returned.
+// burst sends each stream its burst, and waits until the memory has gone back.
 func (b *bench) burst(t *target, g *crowd, w *wait, u burst) error {
 	came, _ := g.state()
 	if err := b.gate("burst", g.size); err != nil {
@@ -120,7 +120,8 @@ func (b *bench) idle(want int, u burst) error {
 	var rows [][]string
 	each := map[string]float64{}
 	for _, k := range proxies(u == noBurst) {
-		if !b.wanted(k) || k.name == "reverseproxy-32k" || k.name == "reverseproxy-128k" { // the same as reverseproxy here, and each takes a minute
+		// no different from reverseproxy here, and each takes a minute
+		if !b.wanted(k) || k.name == "reverseproxy-32k" || k.name == "reverseproxy-128k" {
 			continue
 		}
 		w, err := b.waiting(k, n, u)
@@ -154,10 +155,11 @@ func (b *bench) idle(want int, u burst) error {
 	return nil
 }
 
-// returnTime is how long the memory may take to return after a burst.
+// returnTime is how long the memory may take to go back after a burst.
 const returnTime = time.Minute
 
-// A rest is the memory at the end of such a wait.
+// A rest is the memory that is left after a burst or at the end of waiting streams. after is how
+// long the benchmark waited before it read rss.
 type rest struct {
 	rss   int
 	after time.Duration
@@ -167,9 +169,9 @@ func (r rest) String() string {
 	return fmt.Sprintf("%s after %s", short3(float64(r.rss)/mb), r.after.Round(time.Second))
 }
 
-// back measures the memory after a burst or at the end of idle streams. With must, it waits until
-// the memory is at most limit, or until returnTime has passed. Without must, it reads the memory
-// once.
+// back measures the memory that is left after a burst, or after the waiting streams have ended. If
+// must is true, it waits until the memory is at most limit, or until returnTime has passed. If must
+// is false, it reads the memory once.
 func (b *bench) back(t *target, limit int, must bool) (r rest, err error) {
 	begin := time.Now()
 	b.sleep(calm)

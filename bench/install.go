@@ -16,7 +16,7 @@ import (
 // cache is the folder for programs that are not installed on the machine. Git ignores it.
 const cache = ".cache/bench"
 
-// build makes Holdpoint as a user would.
+// build builds Holdpoint with the command that a user would run.
 func build(ctx context.Context, to string, flags ...string) error {
 	args := slices.Concat([]string{"build", "-trimpath", "-o", to}, flags, []string{"./cmd/holdpoint"})
 	out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()
@@ -26,8 +26,8 @@ func build(ctx context.Context, to string, flags ...string) error {
 	return nil
 }
 
-// nginxConf is the configuration of a careful user: no buffering, persistent connections to the
-// upstream, one worker.
+// nginxConf is nginx's configuration as a careful user would write it: no buffering, persistent
+// connections to the upstream, one worker.
 const nginxConf = `
 worker_processes 1;
 worker_rlimit_nofile 40000;
@@ -64,7 +64,8 @@ func startNginx(b *bench, ctx context.Context, name string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	// If this process is root, the worker runs as another user.
+	// If this process runs as root, nginx's worker runs as another user, who must be able to read
+	// the folders.
 	if err := errors.Join(os.Chmod(b.dir, 0o755), os.Chmod(dir, 0o755)); err != nil {
 		return nil, err
 	}
@@ -79,8 +80,8 @@ func startNginx(b *bench, ctx context.Context, name string) (*process, error) {
 	return start(ctx, name, address, append(os.Environ(), libraries), nil, binary, "-p", dir, "-c", conf, "-e", "stderr")
 }
 
-// haproxyConf is also the configuration of a careful user: no buffering of responses, persistent
-// connections to the upstream, one thread.
+// haproxyConf is HAProxy's configuration as a careful user would write it: no buffering of
+// responses, persistent connections to the upstream, one thread.
 const haproxyConf = `
 global
 	nbthread 1
@@ -117,8 +118,8 @@ func startHAProxy(b *bench, ctx context.Context, name string) (*process, error) 
 	return start(ctx, name, address, append(os.Environ(), libraries), nil, binary, "-db", "-f", conf)
 }
 
-// freeAddress returns an address on loopback on which no process listens. Another process may use
-// it before the caller does.
+// freeAddress returns a loopback address on which no process listens. Another process may begin to
+// use the address before the caller does.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -128,10 +129,10 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), nil
 }
 
-// findProgram returns the path of an installed server, or unpacks it from Debian's packages, which
-// would start it if they were installed. libraries is the environment variable that an unpacked
-// server needs. Packages that Debian does not have are left out, because the packages that a
-// program needs depend on its version.
+// findProgram returns the path of a server that is installed. Otherwise it unpacks the server from
+// Debian's packages, which would start the server if they were installed. libraries is the
+// environment variable that an unpacked server needs to find its libraries. A package that Debian
+// does not have is left out, because different versions of a server need different packages.
 func findProgram(ctx context.Context, name string, packages ...string) (program, libraries string, err error) {
 	for _, path := range []string{name, "/usr/sbin/" + name} {
 		if found, err := exec.LookPath(path); err == nil {
@@ -189,7 +190,7 @@ func unpack(ctx context.Context, dir, name string, packages []string) error {
 	return nil
 }
 
-// nodeDir has the proxy of AG-UI's own packages, with its lock file.
+// nodeDir is the folder of the proxy that is built from AG-UI's own packages, with its lock file.
 const nodeDir = "bench/node"
 
 func startNode(b *bench, ctx context.Context, name string) (*process, error) {
@@ -218,11 +219,11 @@ func installNode(ctx context.Context) error {
 	return os.WriteFile(marker, lock, 0o644)
 }
 
-// An unavailable is the error for a target that this machine cannot have. The table is made without
-// it, and says so.
+// An unavailable is the error for a target that is not possible on this machine. The tables are
+// made without this target, and the report says so.
 type unavailable struct{ error }
 
-// insist runs a command that uses the network up to three times.
+// insist runs a command that uses the network. It tries up to three times.
 func insist(ctx context.Context, dir, name string, args ...string) error {
 	var err error
 	for attempt := range 3 {

@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// A client is a load generator. It checks that each stream is complete.
+// A client generates load. It checks that each stream is complete.
 type client struct {
 	http   *http.Client
 	buffer int
-	runs   *atomic.Int64 // number of runs of all clients
+	runs   *atomic.Int64 // number of runs of all clients; shared
 }
 
-// client makes a client that reads up to buffer bytes at a time.
+// client returns a client that reads up to buffer bytes at a time.
 func (b *bench) client(buffer int) *client {
 	return &client{
 		runs: &b.runs,
@@ -38,7 +38,8 @@ func (b *bench) client(buffer int) *client {
 // close closes idle connections.
 func (c *client) close() { c.http.CloseIdleConnections() }
 
-// order returns o with ids that no other run has.
+// order returns a copy of o with a run id that no other run has. If o has no thread id, the copy
+// also gets a new thread id.
 func (c *client) order(o order) order {
 	n := c.runs.Add(1)
 	if o.thread == "" {
@@ -48,7 +49,8 @@ func (c *client) order(o order) order {
 	return o
 }
 
-// input returns the body of a run with one new user message.
+// input returns the request body of a run: the history, and one new user message. more is appended
+// to the members of the body.
 func (o order) input(more string) []byte {
 	message := o.message
 	if message == "" {
@@ -61,11 +63,12 @@ func (o order) input(more string) []byte {
 	return fmt.Appendf(body, `{"id":"u-%s","role":"user","content":"Clean up the reports"}],"tools":[],"context":[],"forwardedProps":{}%s}`, message, more)
 }
 
-// paragraph is the text of a message in the history, as JSON: a paragraph such as a person or a
-// model writes.
+// paragraph is the content of a message in the history, as JSON text. It has the length of a
+// paragraph that a person or a model writes.
 var paragraph = strings.Repeat(`The reports of \"Q3\" lie in two folders; the drafts among them are older than a month.\n\n`, 11)
 
-// post sends a run and returns the body of the response, which must be an event stream.
+// post sends a run and returns the body of the response. It returns an error if the response is not
+// an event stream.
 func (c *client) post(ctx context.Context, address, path string, body []byte) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+path, bytes.NewReader(body))
 	if err != nil {
@@ -85,16 +88,16 @@ func (c *client) post(ctx context.Context, address, path string, body []byte) (i
 	return res.Body, nil
 }
 
-// A result describes one stream.
+// A result describes one stream that has ended.
 type result struct {
 	run    string
 	frames int
 	first  time.Duration // time until the first byte
-	rest   []byte        // the end of a run that paused, from Holdpoint
+	rest   []byte        // if the run paused behind Holdpoint: the end of its stream
 }
 
-// stream sends an order through a target and checks the stream. progress is called with the number
-// of frames so far; it may be nil.
+// stream sends an order through a target and checks the stream. If progress is not nil, it is
+// called with the number of frames that have arrived so far.
 func (c *client) stream(ctx context.Context, t *target, ord order, more string, progress func(frames int)) (result, error) {
 	ord = c.order(ord)
 	s, err := ord.make()
@@ -135,13 +138,14 @@ func (c *client) stream(ctx context.Context, t *target, ord order, more string, 
 	return r, nil
 }
 
-// voided returns the error that makes a measurement void, because one of its streams was not as
+// voided returns the error that makes a whole measurement void. It is used if a stream was not as
 // expected.
 func voided(t *target, ord order, err error) error {
 	return fmt.Errorf("void: %s, %s of %s: %w", t.name, ord.run, ord.script, err)
 }
 
-// together runs n concurrent streams, each this many times, and returns the number of frames.
+// together runs n concurrent streams, and each of them the given number of times, one after the
+// other. It returns the number of frames of all of them.
 func (c *client) together(ctx context.Context, t *target, ord order, n, times int) (frames int, err error) {
 	var total atomic.Int64
 	err = atOnce(n, func(int) error {
@@ -157,7 +161,7 @@ func (c *client) together(ctx context.Context, t *target, ord order, n, times in
 	return int(total.Load()), err
 }
 
-// atOnce calls do n times concurrently and returns the first error.
+// atOnce calls do n times concurrently. It waits for all calls and returns an error of one of them.
 func atOnce(n int, do func(n int) error) error {
 	var wait sync.WaitGroup
 	errs := make([]error, n)
@@ -173,7 +177,8 @@ func atOnce(n int, do func(n int) error) error {
 	return nil
 }
 
-// interruptIDs returns the ids of the interrupts at the end of a run.
+// interruptIDs returns the ids of the interrupts in the last event of a run. rest is the end of the
+// run's stream.
 func interruptIDs(rest []byte) ([]string, error) {
 	rest = bytes.TrimSuffix(rest, []byte("\n\n"))
 	_, last, _ := bytes.Cut(rest[bytes.LastIndex(rest, []byte("\n\n"))+1:], []byte("data: "))

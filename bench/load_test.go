@@ -18,7 +18,7 @@ func stampedAt(t *testing.T, ns int64) string {
 	return string(stamped(at(ns)))
 }
 
-// front starts a target in this process.
+// front starts a target in the process of the test.
 func front(t *testing.T, h http.Handler, f form) *target {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -33,7 +33,8 @@ func testClient(t *testing.T, buffer int) *client {
 	return c
 }
 
-// TestScriptsArrive: every script arrives as expected, directly and through the reference proxies.
+// TestScriptsArrive: every script must arrive as expected, both directly and through the reference
+// proxies.
 func TestScriptsArrive(t *testing.T) {
 	direct := front(t, newOrigin(), asSent)
 	to, err := url.Parse("http://" + direct.address)
@@ -50,11 +51,12 @@ func TestScriptsArrive(t *testing.T) {
 			switch {
 			case script == "short" || strings.HasPrefix(script, "ask"):
 				cycles = 0
-			case script == "raw" || strings.HasPrefix(script, "huge"): // megabytes, which are slow with the race detector
+			// these have megabytes, and are slow with the race detector
+			case script == "raw" || strings.HasPrefix(script, "huge"):
 				cycles, times = 1, 1
 			}
 			if name == "naive" && strings.HasPrefix(script, "huge") {
-				continue // it is not measured with these scripts
+				continue // the naive proxy is not measured with these scripts
 			}
 			t.Run(name+"/"+script, func(t *testing.T) {
 				c := testClient(t, 64<<10)
@@ -72,7 +74,7 @@ func TestScriptsArrive(t *testing.T) {
 
 func TestFailedStreamIsVoid(t *testing.T) {
 	good := order{script: "text", cycles: 2, per: 1}
-	// answer returns a proxy that changes the stream.
+	// answer returns a proxy that passes the whole stream to change, which writes another stream.
 	answer := func(change func(w http.ResponseWriter, whole []byte)) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, s, err := asked(r)
@@ -113,8 +115,8 @@ func TestFailedStreamIsVoid(t *testing.T) {
 	}
 }
 
-// TestChunksHoldSoManyFrames: the origin's chunks have the ordered number of frames, and together
-// are the script.
+// TestChunksHoldSoManyFrames: each chunk of the origin must have at most the ordered number of
+// frames. Together the chunks must be the script.
 func TestChunksHoldSoManyFrames(t *testing.T) {
 	for _, per := range []int{1, 3, 1000} {
 		var wire strings.Builder
@@ -160,7 +162,8 @@ func TestHeldStreamComesInBursts(t *testing.T) {
 		if err := b.gate("none", 1); err == nil {
 			t.Fatal("a command that is none was taken")
 		}
-		for before := last; last == before; { // the origin has written the frame, and the client reads it later
+		// the client reads the frame some time after the origin wrote it
+		for before := last; last == before; {
 			select {
 			case last = <-came:
 			case <-time.After(time.Minute):

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// long compares the CPU time of the first and the last quarter of a long stream. What Holdpoint
-// keeps of a stream for snapshots must not make later frames more expensive.
+// long compares the CPU time of the first quarter of a long stream with that of the last quarter.
+// Holdpoint stores a part of a stream for snapshots. This must not make later frames more
+// expensive.
 func (b *bench) long(script string, cycles int) error {
 	var list []kind
 	for _, k := range proxies(false) {
@@ -51,13 +52,13 @@ func (b *bench) long(script string, cycles int) error {
 	return nil
 }
 
-// quarters returns the CPU time of each quarter of a stream. The origin waits between them, so that
-// all bytes have been processed when the time is read.
+// quarters returns the CPU time of each quarter of a stream, and the number of frames. The origin
+// waits after each quarter, so that all its bytes have been processed when the CPU time is read.
 func (b *bench) quarters(t *target, ord order) (spent [4]time.Duration, frames int, err error) {
 	ord.bursts = len(spent)
 	c := b.client(readBuffer)
 	defer c.close()
-	came := make(chan int, 1) // the latest number of frames
+	came := make(chan int, 1) // the number of frames that have arrived; only the latest value
 	var r result
 	ended := make(chan error, 1)
 	go func() {

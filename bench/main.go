@@ -1,16 +1,16 @@
-// Holdpoint bench measures Holdpoint and other proxies on the same machine: what Holdpoint costs
-// between a client and a backend in CPU time, memory and delay.
+// Holdpoint bench measures Holdpoint and other proxies on the same machine: what they cost between
+// a client and a backend in CPU time, memory and delay.
 //
 //	go run ./bench [flags] [scenario ...]
 //
-// The program starts an origin, the reference proxies and the built Holdpoint as processes of their
-// own. It loads one of them at a time in shuffled rounds, and prints tables. It compares every byte
-// of every stream with the expected one. A stream that fails or is incomplete makes the measurement
-// void. README.md explains each figure.
+// The program starts an origin (the backend), the reference proxies and a built Holdpoint, each as
+// a process of its own. It loads one of them at a time, in rounds with a random order, and prints
+// tables. It compares every byte of every stream with the expected byte. A stream that fails or is
+// incomplete makes the measurement void. README.md explains each figure.
 //
-// It uses Holdpoint only as a binary. It has no goals for absolute times, because they depend on
-// the machine. The proxies in this package are for comparison, not for use. It needs Linux, because
-// it reads /proc.
+// The program uses Holdpoint only as a binary. It has no goals for absolute times, because they
+// depend on the machine. The proxies in this package are for comparison, not for use. The program
+// needs Linux, because it reads /proc.
 package main
 
 import (
@@ -30,8 +30,8 @@ func main() {
 	os.Exit(command(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// command runs the driver, or a part if args begin with its name. Each part is a process of its
-// own.
+// command runs the driver of the benchmark. If args begin with origin or proxy, it runs only this
+// part. Each part is a process of its own. command returns the exit code.
 func command(args []string, out, diag io.Writer) int {
 	var err error
 	switch {
@@ -60,8 +60,8 @@ type settings struct {
 	against  string
 	check    bool
 	ablation bool
-	only     []string // targets to measure
-	made     string   // the command line with which a reader can repeat the measurement
+	only     []string // the targets to measure; empty means all
+	made     string   // a command line that repeats the measurement
 	selected []scenario
 }
 

@@ -6,12 +6,12 @@ import (
 
 const (
 	mb       = 1 << 20
-	calm     = 2 * time.Second // the time until memory has settled
+	calm     = 2 * time.Second // how long memory needs to settle
 	sampling = 20 * time.Millisecond
 )
 
-// warm runs a few streams, so that memory which a process needs only once is not counted for a
-// stream.
+// warm runs a few streams through a target and returns its memory. Memory that a process needs only
+// once is then not counted for the streams of the measurement.
 func (b *bench) warm(t *target) (rss int, err error) {
 	c := b.client(readBuffer)
 	defer c.close()

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// An origin is the backend: it responds to a run with the script that the query names. It makes its
-// frames before it sends them, and writes directly to the connection, so that it does not limit a
-// measurement.
+// An origin is the backend of the benchmark. It responds to a run with the script that the query
+// names. It makes the frames before it sends them, and writes them directly to the connection, so
+// that it does not limit a measurement.
 type origin struct {
 	mux *http.ServeMux
 
 	mu      sync.Mutex
 	held    int           // number of streams that wait at the gate
-	gate    chan struct{} // closed to release them
-	command string        // what they do next
+	gate    chan struct{} // closed to release the streams that wait
+	command string        // what the released streams do next: burst or end
 }
 
 func newOrigin() *origin {
@@ -43,11 +43,11 @@ func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.mux.ServeHTTP(w, r)
 }
 
-// asked parses the order of a request.
+// asked returns the order that the query of a request contains, and its script.
 func asked(r *http.Request) (order, script, error) {
 	q := r.URL.Query()
 	number := func(name string) int {
-		n, _ := strconv.Atoi(q.Get(name)) // 0 is a valid number of cycles
+		n, _ := strconv.Atoi(q.Get(name)) // without the parameter, 0 is right
 		return n
 	}
 	ord := order{script: q.Get("script"), cycles: number("cycles"), per: max(number("per"), 1), bursts: max(number("bursts"), 1), thread: q.Get("thread"), run: q.Get("run")}
@@ -55,7 +55,7 @@ func asked(r *http.Request) (order, script, error) {
 	return ord, s, err
 }
 
-// run sends a script as fast as possible.
+// run sends the ordered script as fast as possible.
 func (o *origin) run(w http.ResponseWriter, r *http.Request) {
 	ord, s, err := asked(r)
 	if err != nil {
@@ -74,7 +74,8 @@ func (o *origin) run(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer conn.Close()
-	// A write fails if the reader has left, which the load generator notices.
+	// If the reader has left, a write fails and run returns. The load generator itself notices that
+	// the stream is not complete.
 	if _, err := buffered.WriteString(chunkedHead); err != nil || buffered.Flush() != nil {
 		return
 	}
@@ -88,7 +89,7 @@ func (o *origin) run(w http.ResponseWriter, r *http.Request) {
 
 const chunkedHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-// send writes the cycles of a part. It returns false if the reader has left.
+// send writes the repetitions from up to to of a part. It returns false if the reader has left.
 func send(w io.Writer, p part, from, to int) bool {
 	for n := from; n < to; n++ {
 		p.number(n)
@@ -116,7 +117,7 @@ func stream(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// paced sends frames at a fixed rate, each with the time at which it is sent.
+// paced sends frames at a fixed rate. Each frame contains the time at which it is sent.
 func (o *origin) paced(w http.ResponseWriter, r *http.Request) {
 	ord, s, err := asked(r)
 	rate, _ := strconv.Atoi(r.URL.Query().Get("rate"))
@@ -138,8 +139,8 @@ func (o *origin) paced(w http.ResponseWriter, r *http.Request) {
 	w.Write(parts[2].bytes)
 }
 
-// hold sends the head of a script and waits at the gate: for a burst of the block, after which it
-// waits again, or for the end.
+// hold sends the head of a script and waits at the gate. At the command burst it sends a part of
+// the block, and waits again. At the command end it sends the tail.
 func (o *origin) hold(w http.ResponseWriter, r *http.Request) {
 	ord, s, err := asked(r)
 	if err != nil {
@@ -151,7 +152,7 @@ func (o *origin) hold(w http.ResponseWriter, r *http.Request) {
 	w.Write(s.parts(asSent)[0].bytes)
 	control.Flush()
 	for n := 0; o.wait(r) == "burst"; n++ {
-		// The block is made only now, because thousands of streams wait.
+		// The block is made only at this point, because thousands of streams may wait.
 		if !send(w, s.parts(asSent)[1], n*ord.cycles/ord.bursts, (n+1)*ord.cycles/ord.bursts) || control.Flush() != nil {
 			return
 		}
@@ -174,7 +175,7 @@ func (o *origin) wait(r *http.Request) string {
 	return o.command
 }
 
-// open releases all streams that wait at the gate.
+// open releases all streams that wait at the gate, with the command of the request's path.
 func (o *origin) open(w http.ResponseWriter, r *http.Request) {
 	command := r.PathValue("command")
 	if command != "burst" && command != "end" {
@@ -194,7 +195,8 @@ func (o *origin) count(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, o.held)
 }
 
-// serve serves until standard input ends, so that no process outlives the driver.
+// serve serves HTTP until standard input ends. Standard input ends when the driver ends, so a part
+// never runs longer than the driver.
 func serve(h http.Handler) error {
 	return serveOn(func(l net.Listener) error {
 		return (&http.Server{Handler: h, ReadHeaderTimeout: time.Minute}).Serve(l)
@@ -211,7 +213,7 @@ func serveOn(accept func(net.Listener) error) error {
 	go func() { failed <- accept(l) }()
 	ended := make(chan struct{})
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // only its end matters
+		_, _ = io.Copy(io.Discard, os.Stdin) // only the end of the input matters
 		close(ended)
 	}()
 	select {
@@ -222,5 +224,5 @@ func serveOn(accept func(net.Listener) error) error {
 	}
 }
 
-// listening is the prefix of the line with which a part reports its address.
+// listening is the beginning of the line that a part prints to report its address.
 const listening = "listening "

@@ -15,10 +15,11 @@ const (
 	paceFrames = 800  // in each round
 )
 
-// stampDigits is the number of digits of a frame's time, in nanoseconds.
+// stampDigits is the number of digits of the time in a paced frame. The time is in nanoseconds.
 const stampDigits = 19
 
-// stampFrame returns a paced frame. stamp is replaced by the time at which it is sent.
+// stampFrame returns a paced frame. The origin later replaces stamp by the time at which it sends
+// the frame.
 func stampFrame(stamp string) string {
 	begin := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + stamp + " "
 	return begin + filler(frameBytes-len(begin)-len(`data: "}`)-2) + `"}`
@@ -30,7 +31,7 @@ func stamped(at time.Time) []byte {
 
 // A clocked reads a paced stream and records the delay of each frame.
 type clocked struct {
-	before, after []byte // the bytes of a frame before and after its time
+	before, after []byte // the bytes of a frame before its time, and after it
 	waiting       []byte // an incomplete frame
 	delays        []float64
 }

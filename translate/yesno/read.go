@@ -23,8 +23,8 @@ const (
 	No
 )
 
-// Read returns the meaning of the content of a message. Names match in any spelling, texts in any
-// case.
+// Read returns the meaning of the content of a message. The names of members may be spelled in any
+// way, and texts may be in upper or lower case.
 func (w Words) Read(content gjson.Result) Verdict {
 	if content.Type == gjson.String && agui.TooDeep([]byte(content.Str)) {
 		return Unclear
@@ -53,8 +53,8 @@ func (w Words) Read(content gjson.Result) Verdict {
 	return Nothing
 }
 
-// readParts returns the meaning of a content in parts for a reader that joins their texts. It is
-// never a clear yes or no.
+// readParts returns the meaning of a content that consists of parts. Some readers join the texts of
+// the parts, and others do not. So the result is never Yes or No, only Nothing or Unclear.
 func (w Words) readParts(content gjson.Result) Verdict {
 	is := Nothing
 	content.ForEach(func(_, part gjson.Result) bool {
@@ -68,8 +68,9 @@ func (w Words) readParts(content gjson.Result) Verdict {
 	return is
 }
 
-// mayBeLoose reports whether a text is not JSON, but may be an object for a lenient parser, such as
-// Python's, which accepts NaN. The text must have a member in which the yes and the no differ.
+// mayBeLoose reports whether a text is not JSON, but a lenient parser may read it as an object.
+// Python's parser, for example, accepts NaN. mayBeLoose returns true only if the text may contain
+// the name of a member that differs between the yes and the no.
 func (w Words) mayBeLoose(content gjson.Result) bool {
 	text := strings.TrimLeft(content.Str, " \t\r\n\ufeff")
 	if content.Type != gjson.String || !strings.HasPrefix(text, "{") || kit.ParseText(content).IsObject() {
@@ -79,7 +80,7 @@ func (w Words) mayBeLoose(content gjson.Result) bool {
 	return strings.Contains(text, `\u`) || slices.ContainsFunc(w.differences, func(path []string) bool { return strings.Contains(folded, fold(path[len(path)-1])) })
 }
 
-// readObject compares the members in which the yes and the no differ.
+// readObject compares those members of an object that differ between the yes and the no.
 func (w Words) readObject(content gjson.Result) Verdict {
 	speaks, isYes, isNo := false, true, true
 	for _, path := range w.differences {
@@ -101,7 +102,7 @@ func (w Words) readObject(content gjson.Result) Verdict {
 	return Unclear
 }
 
-// decides reports whether a value could be read as the value of the yes or of the no.
+// decides reports whether a backend could read the value v as the value of the yes or of the no.
 func decides(v, yes, no gjson.Result) bool {
 	if yes.IsBool() || no.IsBool() {
 		return v.IsBool() || truthy(v)
@@ -109,8 +110,8 @@ func decides(v, yes, no gjson.Result) bool {
 	return v.Type == yes.Type && fold(v.String()) == fold(yes.String()) || v.Type == no.Type && fold(v.String()) == fold(no.String())
 }
 
-// Payload returns the answer in a content, for a question about a call with the arguments. ok is
-// false if the content is not a clear answer.
+// Payload returns the payload of the answer that a content gives. arguments are those of the call
+// that the question is about. ok is false if the content is not a clear yes or no.
 func (w Words) Payload(content gjson.Result, arguments string) (payload json.RawMessage, ok bool) {
 	switch w.Read(content) {
 	case Yes:
@@ -129,9 +130,9 @@ func (w Words) Payload(content gjson.Result, arguments string) (payload json.Raw
 	return nil, false
 }
 
-// Content returns the content that is sent to the backend for an answer to a question about a call
-// with the arguments. Only a clear approval becomes the yes. It returns an error if the answer
-// edits the arguments and the yes has no place for them.
+// Content returns the content that Holdpoint sends to the backend for an answer. arguments are
+// those of the call that the question is about. Only a clear approval becomes the yes. Content
+// returns an error if the answer edits the arguments and the yes has no placeholder for them.
 func (w Words) Content(a agui.Answer, arguments string) (string, error) {
 	payload := gjson.ParseBytes(a.Payload)
 	if a.Status != agui.Resolved || !Approves(payload) {
@@ -153,7 +154,8 @@ func (w Words) Content(a agui.Answer, arguments string) (string, error) {
 	return string(w.yes.with(argumentsPlace, json.RawMessage(edits[0].Raw))), nil
 }
 
-// denial returns the no. It contains the reason only if the reason has none of the yes's words.
+// denial returns the content that means no. It contains the reason of the denial only if a backend
+// could not read that content as a yes.
 func (w Words) denial(status agui.Status, payload gjson.Result) string {
 	empty := string(w.no.with(reasonPlace, json.RawMessage(`""`)))
 	because := kit.Members(payload, "reason")
@@ -166,14 +168,16 @@ func (w Words) denial(status agui.Status, payload gjson.Result) string {
 	return empty
 }
 
-// Approves reports whether every reader finds an approval in a payload. If approved is repeated,
-// one reader uses the first value and another the last.
+// Approves reports whether every JSON reader finds an approval in the payload. If the key approved
+// is repeated, one reader uses the first value and another reader the last, so all values must be
+// true.
 func Approves(payload gjson.Result) bool {
 	said := kit.Members(payload, "approved")
 	return len(said) > 0 && !slices.ContainsFunc(said, func(v gjson.Result) bool { return v.Type != gjson.True })
 }
 
-// asJSON returns the arguments of a call as JSON. A text that is not JSON becomes a string.
+// asJSON returns the arguments of a call as JSON. If the arguments are a text that is not JSON, it
+// returns the text as a JSON string.
 func asJSON(arguments string) json.RawMessage {
 	switch {
 	case strings.TrimSpace(arguments) == "":

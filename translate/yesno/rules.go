@@ -17,18 +17,19 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Rules define the yes and the no for agents that accept any value as an answer. For each rule a
-// variable has the names that it applies to and the two templates, separated by white space:
+// Rules define the yes and the no for agents that accept any value as an answer. The operator
+// writes the rules into a variable. Each rule has the names that it applies to and the two
+// templates, separated by white space:
 //
 //	pay;transfer_* {"go":true,"args":"$arguments"} {"go":false,"why":"$reason"}
 //	*              "yes"                           "no"
 //
 // The templates are JSON, because such an agent gets a value and not a text. The first rule that
-// applies to the name is used. A rule with $arguments applies only to questions that have
-// arguments, see Ask.
+// applies to the name of the action is used. A rule with $arguments applies only to questions that
+// have arguments, see Ask.
 type Rules []Rule
 
-// A Rule is one rule.
+// A Rule is one of the Rules: names, and the yes and the no for questions with these names.
 type Rule struct {
 	Names kit.Names
 	words Words
@@ -36,7 +37,7 @@ type Rule struct {
 
 var errRule = errors.New(textNotRule)
 
-// UnmarshalText reads the value of a variable.
+// UnmarshalText parses the value of the variable.
 func (r *Rules) UnmarshalText(text []byte) error {
 	*r = nil
 	for rest := bytes.TrimSpace(text); len(rest) > 0; {
@@ -67,7 +68,7 @@ func (r *Rules) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the rules in the form of the variable.
+// String returns the rules as they are written in the variable.
 func (r Rules) String() string {
 	list := make([]string, len(r))
 	for n, one := range r {
@@ -76,7 +77,8 @@ func (r Rules) String() string {
 	return strings.Join(list, "\n")
 }
 
-// wordsFor returns the words for a question, or false if no rule applies.
+// wordsFor returns the words of the first rule that applies to a question about the given action.
+// It returns false if no rule applies.
 func (r Rules) wordsFor(about translate.Subject) (Words, bool) {
 	at := slices.IndexFunc(r, func(one Rule) bool {
 		return one.Names.Match(about.Name) && (one.words.arguments == nil || about.Arguments != nil)
@@ -88,9 +90,9 @@ func (r Rules) wordsFor(about translate.Subject) (Words, bool) {
 }
 
 // Ask turns a question without a responseSchema into a question for a yes or a no, if a rule
-// applies to it. The name and the arguments that the question lacks are taken from its call. A
-// question with other arguments than its call matches no rule with $arguments, because the person
-// would see the arguments of the call and the agent would get the others.
+// applies to it. If the question lacks the name or the arguments, Ask uses those of its call. If
+// the question has other arguments than its call, no rule with $arguments applies. Otherwise the
+// person would see the arguments of the call, and the agent would get those of the question.
 func (r Rules) Ask(i *agui.Interrupt, about translate.Subject) {
 	if len(i.Calls) == 1 && !i.Calls[0].ArgumentsUnknown {
 		about.Name = cmp.Or(about.Name, i.Calls[0].Name)
@@ -110,14 +112,15 @@ func (r Rules) Ask(i *agui.Interrupt, about translate.Subject) {
 		i.Object = agui.SetString(i.Object, "message", fmt.Sprintf(askCall, about.Name))
 	}
 	i.Object = agui.SetKey(i.Object, "responseSchema", []byte(words.Schema()))
-	// Only the arguments that are sent with the yes are certain to run. Other arguments are only what
-	// the agent has written.
+	// Only arguments that are sent with the yes are certain to run. Any other arguments are only
+	// what the agent has written, so they are not shown as a call.
 	if words.arguments != nil && i.Calls == nil && about.Name != "" {
 		i.Calls = []agui.AskedCall{{Name: about.Name, Args: string(about.Arguments)}}
 	}
 }
 
-// areOfCalls reports whether the arguments can be those of the calls that a question is about.
+// areOfCalls reports whether the arguments of a question can be those of the calls that it is
+// about.
 func areOfCalls(arguments json.RawMessage, calls []agui.AskedCall) bool {
 	switch {
 	case len(calls) == 0:
@@ -128,21 +131,21 @@ func areOfCalls(arguments json.RawMessage, calls []agui.AskedCall) bool {
 	return calls[0].ArgumentsUnknown || sameArguments(string(arguments), calls[0].Args)
 }
 
-// wordsOf returns the words of a question.
+// wordsOf returns the words for the templates that are stored with a question.
 func wordsOf(i *agui.Interrupt) (Words, error) {
 	return NewWords(Template(i.YesNo.Yes), Template(i.YesNo.No))
 }
 
-// ReadAnswer converts an answer to the form of the question's schema if it is the backend's yes or
-// no itself, which a client may know. Any other answer in the backend's own form is marked Own and
-// sent unchanged, unless it has the member approved.
+// ReadAnswer converts an answer to the form of the question's schema if its payload is exactly the
+// backend's yes or no, which a client may know. Any other answer in the backend's own form is
+// marked OwnForm and sent unchanged, unless it has the member approved.
 func ReadAnswer(i *agui.Interrupt, a agui.Answer) agui.Answer {
 	if i.YesNo == nil || a.Status != agui.Resolved {
 		return a
 	}
 	words, err := wordsOf(i)
 	if err != nil {
-		return a // WriteAnswer returns the error
+		return a // WriteAnswer reports this error
 	}
 	value := gjson.ParseBytes(a.Payload)
 	switch payload, ok := words.exactPayload(value, string(i.YesNo.Arguments)); {
@@ -154,7 +157,8 @@ func ReadAnswer(i *agui.Interrupt, a agui.Answer) agui.Answer {
 	return a
 }
 
-// exactPayload returns the payload for a value that is exactly one of the templates.
+// exactPayload returns the payload of an answer whose value is exactly the yes or the no. ok is
+// false for any other value.
 func (w Words) exactPayload(value gjson.Result, arguments string) (payload json.RawMessage, ok bool) {
 	if !value.Exists() {
 		return nil, false
@@ -176,9 +180,9 @@ func (w Words) exactPayload(value gjson.Result, arguments string) (payload json.
 	return payload, same(gjson.ParseBytes(one.with(place, json.RawMessage(stands.Raw))), value)
 }
 
-// WriteAnswer returns the answer in the form for the backend: the yes for a clear approval, the no
-// for a denial or a cancel. It does not change the cancel of a question with CancelOnly, which was
-// answered before.
+// WriteAnswer returns the answer in the form that the backend expects: the yes for a clear
+// approval, the no for a denial or a cancel. If the question has CancelOnly, WriteAnswer does not
+// change the answer, because the question was already answered before.
 func WriteAnswer(i *agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 	if i.YesNo == nil || i.CancelOnly || a.OwnForm {
 		return a, nil
@@ -204,9 +208,9 @@ func WriteAnswer(i *agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 	return a, nil
 }
 
-// noMore returns an error if an approval has a member that the backend's yes has no place for,
-// because the agent would then act on less than the person approved. No yes has a place for a
-// reason.
+// noMore returns an error if an approval has a member for which the backend's yes has no
+// placeholder. Without the error, the agent would not get everything that the person approved. A
+// yes never has a placeholder for a reason.
 func noMore(a agui.Answer) error {
 	more := ""
 	gjson.ParseBytes(a.Payload).ForEach(func(k, v gjson.Result) bool {

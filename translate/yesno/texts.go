@@ -1,7 +1,7 @@
 package yesno
 
-// The texts of errors about templates and rules, which an operator reads when Holdpoint starts, and
-// about answers, which a client reads in RUN_ERROR.
+// The texts of errors. An operator reads the errors about templates and rules when Holdpoint
+// starts. A client reads the errors about answers in RUN_ERROR.
 const (
 	textEmpty           = "it is empty"
 	textTooLong         = "it has %d bytes, at most %d are allowed"

@@ -1,9 +1,10 @@
 // Package yesno writes and reads the yes and the no of backends whose streams do not show how to
-// answer. The operator configures two templates. NewWords refuses a no that a backend could read as
-// the yes.
+// answer. The operator configures a template for the yes and one for the no. NewWords refuses a no
+// that a backend could read as the yes.
 //
-// A tool message has them as text (package calls), and an answer to an agent that accepts any value
-// has them as JSON (Rules). The package does not know how the messages and answers are sent.
+// A tool message contains the yes or the no as text (package calls). An answer to an agent that
+// accepts any value contains it as JSON (Rules). Package yesno does not know how the messages and
+// answers are sent.
 package yesno
 
 import (
@@ -20,20 +21,21 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// These are the placeholders of a template. Each is a whole string in a JSON object.
+// These are the placeholders of a template. A placeholder must be the whole value of a member of a
+// JSON object.
 const (
-	argumentsPlace = "$arguments" // in a yes: the arguments that the call is to run with
-	reasonPlace    = "$reason"    // in a no: the reason, "" if there is none
+	argumentsPlace = "$arguments" // in a yes: the arguments with which the call must run
+	reasonPlace    = "$reason"    // in a no: the reason, or "" without a reason
 )
 
 // maxTemplate is the maximum size of a template in bytes.
 const maxTemplate = 4 << 10
 
-// A Template is the content of a tool message in an option. It is a JSON object, which may have
-// placeholders, another JSON value, or plain words.
+// A Template is the content for a yes or a no, as the operator writes it in a variable. It is a
+// JSON object, which may have placeholders, or another JSON value, or plain words.
 type Template string
 
-// UnmarshalText reads the value of a variable.
+// UnmarshalText sets the template to the value of the variable, without white space around it.
 func (t *Template) UnmarshalText(text []byte) error {
 	*t = Template(strings.TrimSpace(string(text)))
 	return nil
@@ -42,7 +44,7 @@ func (t *Template) UnmarshalText(text []byte) error {
 // String returns the template as it was configured.
 func (t Template) String() string { return string(t) }
 
-// Denials returns the values that are sent for a denial. package dialects checks them.
+// Denials returns the contents that the template makes for a denial. Package dialects checks them.
 func (t Template) Denials() []json.RawMessage {
 	if one := t.read(); one.isJSON {
 		return []json.RawMessage{one.with(reasonPlace, json.RawMessage(`""`))}
@@ -57,26 +59,26 @@ func (t Template) read() template {
 	return template{text: string(t)}
 }
 
-// Words are the yes and the no of a backend. NewWords returns them.
+// Words are the yes and the no of a backend, as NewWords has checked them.
 type Words struct {
 	yes, no template
-	// differences are the paths of the members in which the two differ. It is nil if they are not
-	// objects.
+	// differences are the paths of the members of the yes that have another value in the no. It is
+	// nil if the yes is not an object.
 	differences       [][]string
-	arguments, reason []string // paths of the placeholders; nil if a template has none
+	arguments, reason []string // paths of the placeholders; nil if the template has none
 }
 
 type template struct {
 	text   string
-	value  gjson.Result // only if isJSON
+	value  gjson.Result // set only if isJSON is true
 	isJSON bool
 }
 
 func (t template) isObject() bool { return t.isJSON && t.value.IsObject() }
 
-// A WordError is an error in one of the two templates.
+// A WordError is an error in the template for the yes or in the template for the no.
 type WordError struct {
-	No  bool // the error is in the no
+	No  bool // the error is in the template for the no
 	Err error
 }
 
@@ -88,17 +90,18 @@ func (e *WordError) Error() string {
 // Unwrap returns the cause.
 func (e *WordError) Unwrap() error { return e.Err }
 
-// NewWords returns words made of two templates. It returns an error for a no that a backend could
-// read as the yes. It assumes that the backend reads an answer in one of these ways:
+// NewWords returns the words for two templates. It returns an error if a backend could read the no
+// as the yes. It assumes that the backend reads an answer in one of these ways:
 //
-//   - It compares the whole text, or searches it for the yes, in any case, with or without the
-//     characters that are not letters or digits.
+//   - It compares the whole text with the yes, or searches the text for the yes. It may ignore
+//     case, and characters that are not letters or digits.
 //   - It searches for a common word for yes: ok, true, approve, ...
-//   - It reads a member in which the yes and the no differ, in any spelling: whether it exists,
-//     whether it is true, or which value it has.
+//   - It reads a member that differs between the yes and the no, spelled in any way. It tests
+//     whether the member exists, whether it is true, or which value it has.
 //   - It tests whether the JSON value is true, if the yes is true or a number.
 //
-// A backend that only tests whether there is an answer reads every text and every object as a yes.
+// NewWords cannot protect a backend that only tests whether there is an answer. Such a backend
+// reads every text and every object as a yes.
 func NewWords(yes, no Template) (Words, error) {
 	w := Words{yes: yes.read(), no: no.read()}
 	for _, one := range []struct {
@@ -120,8 +123,8 @@ func NewWords(yes, no Template) (Words, error) {
 	return w, nil
 }
 
-// check returns an error if the template is not valid. place is the only placeholder that it may
-// have.
+// check returns an error if the template is not valid. place is the only placeholder that the
+// template may have.
 func (t template) check(place string) error {
 	switch {
 	case t.text == "":
@@ -141,7 +144,8 @@ func (t template) check(place string) error {
 	return nil
 }
 
-// checkMembers returns an error if a name is repeated or a placeholder is not valid.
+// checkMembers returns an error if a name is repeated in an object, or if a placeholder is not
+// valid. places counts the placeholders.
 func checkMembers(v gjson.Result, place string, places *int) (err error) {
 	var names []string
 	v.ForEach(func(k, member gjson.Result) bool {
@@ -169,7 +173,8 @@ func checkMembers(v gjson.Result, place string, places *int) (err error) {
 	return err
 }
 
-// pathOf returns the path of a placeholder, or nil if the template does not have it.
+// pathOf returns the path of a placeholder in the template, or nil if the template does not have
+// it.
 func (t template) pathOf(place string) []string {
 	if !t.isObject() {
 		return nil
@@ -183,7 +188,8 @@ func (t template) pathOf(place string) []string {
 	return path
 }
 
-// each calls do for every value in an object that is not itself an object.
+// each calls do for every value in an object, also in nested objects, except for the objects
+// themselves. at is the path of the value.
 func each(v gjson.Result, at []string, do func(at []string, v gjson.Result)) {
 	v.ForEach(func(k, member gjson.Result) bool {
 		if here := append(slices.Clone(at), k.Str); member.IsObject() {
@@ -195,7 +201,7 @@ func each(v gjson.Result, at []string, do func(at []string, v gjson.Result)) {
 	})
 }
 
-// valueAt returns the value at a path. Names must match exactly.
+// valueAt returns the value at a path. The names in the path must match exactly.
 func valueAt(v gjson.Result, path []string) gjson.Result {
 	for _, name := range path {
 		next := gjson.Result{}
@@ -210,7 +216,8 @@ func valueAt(v gjson.Result, path []string) gjson.Result {
 	return v
 }
 
-// differingPaths returns the paths of the members of the yes whose values differ in the no.
+// differingPaths returns the paths of those members of the yes that have another value in the no,
+// or do not exist there.
 func differingPaths(yes, no gjson.Result) [][]string {
 	var paths [][]string
 	each(yes, nil, func(path []string, v gjson.Result) {
@@ -225,7 +232,7 @@ func same(a, b gjson.Result) bool {
 	return a.Exists() && b.Exists() && bytes.Equal(agui.Canonical([]byte(a.Raw)), agui.Canonical([]byte(b.Raw)))
 }
 
-// with returns the template with a placeholder replaced by a value.
+// with returns the template with value in place of the placeholder.
 func (t template) with(place string, value json.RawMessage) []byte {
 	if !t.isObject() {
 		return []byte(t.text)
@@ -243,7 +250,7 @@ func appendWith(dst []byte, v gjson.Result, place string, value json.RawMessage)
 	return agui.AppendCompact(dst, []byte(v.Raw))
 }
 
-// Schema returns the responseSchema of a question that is answered in these words.
+// Schema returns the responseSchema of a question that is answered with these words.
 func (w Words) Schema() string {
 	if w.arguments == nil && w.reason == nil {
 		return kit.ApprovalSchema
