@@ -163,8 +163,9 @@ func (*Table) Harmless(m agui.Message) agui.Message { return kit.AsList(m) }
 // ReadsDecisions implements translate.DecisionReader.
 func (t *Table) ReadsDecisions(spoken string) bool { return spoken == "" || spoken == t.Dialect }
 
-// reads calls Reads. If Reads is nil, a content decides if a kind reads a decision in it, or if it
-// has the member that decides, in any spelling.
+// reads reports whether the backend would read the tool message as a decision. It calls Reads. If
+// Reads is nil, a content is a decision if one of the kinds reads it as a decision, or if it has
+// the kind's member for the decision, in any spelling.
 func (t *Table) reads(m *ToolMessage) bool {
 	if t.Reads != nil {
 		return t.Reads(m)

@@ -12,9 +12,10 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Answers reads resume and command.resume, as translate.Dialect.Answers does. If an answer in
-// command.resume belongs to no pause, its id is one that no interrupt has, so that the contract
-// refuses it. If it were sent, it would answer any question that the thread waits for.
+// Answers reads the resume array and command.resume, as translate.Dialect.Answers does. An answer
+// in command.resume that belongs to no pause gets an id that no interrupt has, so that the package
+// contract refuses it. If the backend got it, it would answer whatever question the thread waits
+// for.
 func Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	sent, native := in.CommandResume()
 	if !native {
@@ -27,8 +28,9 @@ func Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	if err != nil || len(in.Resume) == 0 {
 		return answers, err
 	}
-	// If the request has both forms, resume is used, as in adapter 0.0.43, but only if the other form
-	// has the same answers. If they differ, either of them may be the denial.
+	// If the request has both forms, the resume array is used, as in adapter 0.0.43. But both must
+	// have the same answers. If they differ, one of them may be a denial, so the request is
+	// refused.
 	list := entries(in, p)
 	switch {
 	case p.ID == "":
@@ -39,7 +41,7 @@ func Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return list, nil
 }
 
-// entries returns the answers in the resume array.
+// entries returns the answers that are in the resume array.
 func entries(in agui.RunInput, p agui.Pause) []agui.Answer {
 	if len(in.Resume) == 0 {
 		return nil
@@ -57,8 +59,9 @@ func entries(in agui.RunInput, p agui.Pause) []agui.Answer {
 	return list
 }
 
-// withoutID unwraps an answer that is an id map with only the group's id, as another Holdpoint in
-// front of this one sends it. It returns any other payload unchanged.
+// withoutID unwraps a payload that is an object with the group's id as its only key. A second
+// Holdpoint in front of this one sends an answer in this form. withoutID returns any other payload
+// unchanged.
 func (g Group) withoutID(payload json.RawMessage) json.RawMessage {
 	if m, _ := Members(payload); g.AnswerForm == ByID && len(m) == 1 && m[g.ID] != nil {
 		return m[g.ID]
@@ -66,7 +69,7 @@ func (g Group) withoutID(payload json.RawMessage) json.RawMessage {
 	return payload
 }
 
-// byPublished returns the groups by the ids of their published interrupts.
+// byPublished returns the groups in a map. The keys are the published ids of their interrupts.
 func byPublished(list []Group, p agui.Pause) map[string]*Group {
 	found := make(map[string]*Group, len(p.Interrupts))
 	for i := range list {
@@ -79,7 +82,7 @@ func byPublished(list []Group, p agui.Pause) map[string]*Group {
 	return found
 }
 
-// placesOf returns the indexes of the groups by their native ids.
+// placesOf returns the indexes of the groups in a map. The keys are the backend's ids.
 func placesOf(list []Group) map[string][]int {
 	places := make(map[string][]int, len(list))
 	for at, g := range list {
@@ -88,9 +91,9 @@ func placesOf(list []Group) map[string][]int {
 	return places
 }
 
-// alias expands the short forms of an answer to a review: true and false, and the backend's own
-// form for one action. It never turns any other answer into an approval. It leaves an unknown form
-// unchanged, and the schema refuses it.
+// alias changes an answer to a review into its long form, if it is in one of these short forms:
+// true, false, and the backend's own form for one action. It never turns any other answer into an
+// approval. An answer in an unknown form stays unchanged, and the schema then refuses it.
 func alias(a *agui.Answer, g Group, p agui.Pause) {
 	if !g.IsReview() {
 		return
@@ -117,7 +120,8 @@ func alias(a *agui.Answer, g Group, p agui.Pause) {
 	}
 }
 
-// isResponse reports whether a payload is a response in Agent Inbox's own form, or a list of them.
+// isResponse reports whether the payload is a response in Agent Inbox's own form, or a list of such
+// responses.
 func isResponse(payload json.RawMessage) bool {
 	v := gjson.ParseBytes(payload)
 	if v.IsArray() {
@@ -129,7 +133,7 @@ func isResponse(payload json.RawMessage) bool {
 	return ok && m["approved"] == nil
 }
 
-// fromCommand reads forwardedProps.command.resume.
+// fromCommand reads the answers in forwardedProps.command.resume.
 func fromCommand(in agui.RunInput, p agui.Pause, sent json.RawMessage) ([]agui.Answer, error) {
 	value := parseResume(sent)
 	list := Groups(p, nil)
@@ -138,23 +142,23 @@ func fromCommand(in agui.RunInput, p agui.Pause, sent json.RawMessage) ([]agui.A
 	}
 	echoed := echo(in, p, list)
 	if in.InterruptEvent() != nil && echoed < 0 {
-		return answerWithoutID(value), nil // the answer is for another question
+		return answerWithoutID(value), nil // the answer is for a question that is not open
 	}
 	if m, ok := idMap(value, p, list); ok {
 		return fromMap(m, p, list)
 	}
 	g := list[max(echoed, 0)]
 	if len(list) > 1 {
-		// The value is not a map although several questions are open. It does not tell which question it
-		// answers, and LangGraph's JavaScript server would use it for all of them. It is returned as the
-		// answer to one question, so the contract finds that the others are unanswered.
+		// Several questions are open, but the value does not say which one it answers. LangGraph's
+		// JavaScript server would use it for all of them. So it counts as the answer to only one
+		// question. The package contract then finds that the other questions have no answer.
 		return answerAll(p, g, value)[:1], nil
 	}
 	return answerAll(p, g, value), nil
 }
 
-// answersToUnknown returns the answers to an unknown pause. If the value is an id map, it returns
-// one answer for each id. Otherwise it returns one answer without an id.
+// answersToUnknown returns the answers to an unknown pause. If the keys of the value are all ids of
+// questions, it returns one answer for each id. Otherwise it returns one answer without an id.
 func answersToUnknown(value json.RawMessage) []agui.Answer {
 	m, ok := Members(value)
 	var list []agui.Answer
@@ -181,8 +185,8 @@ func nonNull(v json.RawMessage) json.RawMessage {
 	return v
 }
 
-// parseResume returns the value that the adapter reads from command.resume. The adapter parses a
-// string as JSON, and keeps the string if that fails.
+// parseResume returns the value that the adapter reads from command.resume. If that is a string,
+// the adapter parses it as JSON. If the string is not JSON, the adapter uses the string itself.
 func parseResume(sent json.RawMessage) json.RawMessage {
 	if s, ok := Text(sent); ok && json.Valid([]byte(s)) {
 		return json.RawMessage(strings.TrimSpace(s))
@@ -190,9 +194,9 @@ func parseResume(sent json.RawMessage) json.RawMessage {
 	return sent
 }
 
-// echo returns the index of the group that an echoed interruptEvent belongs to. It returns -1 if
-// there is no echo, or if the echo belongs to no group. The event is the value of a CUSTOM event,
-// either of LangGraph or of Holdpoint. Holdpoint's has the published ids.
+// echo returns the index of the group whose interruptEvent the client sent back. It returns -1 if
+// the request has no interruptEvent, or if the event belongs to no group. The interruptEvent is the
+// value of a CUSTOM event, of LangGraph or of Holdpoint. Holdpoint's has the published ids.
 func echo(in agui.RunInput, p agui.Pause, list []Group) int {
 	event := in.InterruptEvent()
 	if event == nil {
@@ -213,9 +217,10 @@ func echo(in agui.RunInput, p agui.Pause, list []Group) int {
 	return -1
 }
 
-// idMap returns the value as a map if all its keys are ids, native or published. If a key is
-// neither, the value is the answer itself. A value whose keys all have the form of ids is a map
-// even if the ids are unknown, because LangGraph reads it as a map.
+// idMap returns the value as a map, if it is an object whose keys are all ids of questions, the
+// backend's or published ones. If a key is not an id, the value itself is the answer. If all keys
+// have the form of ids, the value is a map even if the ids are unknown, because LangGraph reads it
+// as a map.
 func idMap(value json.RawMessage, p agui.Pause, list []Group) (map[string]json.RawMessage, bool) {
 	m, ok := Members(value)
 	if !ok || len(m) == 0 {
@@ -254,7 +259,8 @@ func fromMap(m map[string]json.RawMessage, p agui.Pause, list []Group) ([]agui.A
 				if len(g.At) == 1 {
 					a = answerAll(p, *g, m[k])[0]
 				} else {
-					a.Native = false // an answer to one of several actions has the form of a resume entry
+					// if there are several actions, each answer has the form of a resume entry
+					a.Native = false
 					alias(&a, *g, p)
 				}
 			}
@@ -277,10 +283,11 @@ func fromMap(m map[string]json.RawMessage, p agui.Pause, list []Group) ([]agui.A
 	return answers, nil
 }
 
-// answerAll reads a value as the answer to a native interrupt, and returns answers for the
-// interrupts that were published for it. If the value is in a review's own form (decisions, a list
-// of responses), each answer has the whole value, and Begin takes it apart. Any other value is one
-// answer. If the review has several actions, it answers only the first.
+// answerAll reads the value as the answer to a native interrupt. It returns answers for the
+// interrupts that were published for this native interrupt. If the value is in a review's own form
+// (decisions, or a list of responses), each answer gets the whole value, and Begin takes its part
+// from it. Any other value is one answer. If the review has several actions, it answers only the
+// first action.
 func answerAll(p agui.Pause, g Group, value json.RawMessage) []agui.Answer {
 	a := agui.Answer{ID: p.Interrupts[g.At[0]].ID, Status: agui.Resolved, Payload: nonNull(value), Native: true}
 	own := false
@@ -310,7 +317,7 @@ func answerAll(p agui.Pause, g Group, value json.RawMessage) []agui.Answer {
 	return list
 }
 
-// agree reports whether two lists of answers mean the same to the backend.
+// agree reports whether the backend would read the two lists of answers in the same way.
 func agree(p agui.Pause, a, b []agui.Answer) bool {
 	if len(a) != len(b) {
 		return false
@@ -345,7 +352,7 @@ func agree(p agui.Pause, a, b []agui.Answer) bool {
 	return true
 }
 
-// decision returns the backend's decision for an answer to a review.
+// decision returns the decision that the backend gets for the answer a to a review.
 func decision(r review, g Group, p agui.Pause, a agui.Answer) (json.RawMessage, bool) {
 	if len(r.asks) == 0 || len(r.asks) != len(g.At) {
 		return nil, false

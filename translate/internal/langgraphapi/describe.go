@@ -10,8 +10,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Describe returns the subject of a question. It returns false for a review, whose answers have
-// forms of their own. A graph accepts any value as the answer to another interrupt().
+// Describe returns the subject of the question i. It returns false for a review, because its
+// answers have forms of their own. For any other interrupt() a graph accepts any value as the
+// answer.
 func Describe(p agui.Pause, i *agui.Interrupt) (translate.Subject, bool) {
 	natives, where := keptOf(p).Natives, place{}
 	if json.Unmarshal(i.Private, &where) != nil || where.Native < 0 || where.Native >= len(natives) || natives[where.Native].IsReview() {

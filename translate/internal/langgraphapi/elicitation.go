@@ -9,10 +9,10 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// parseElicitation parses the questions of an MCP server that a tool call waits for
+// parseElicitation reads questions that an MCP server asks during a tool call
 // (langchain/mcp/elicitation.py, MCPElicitationInterrupt, langchain 1.4.7 and later). The answer is
 // {"responses":{key:{"action":"accept"|"decline"|"cancel","content"}}}, with one response for each
-// key. Any other value is an error in the node, which LangGraph stores for good.
+// key. Any other value causes an error in the node, and LangGraph stores that value for good.
 func parseElicitation(v gjson.Result) (review, bool) {
 	r := review{shape: Elicitation}
 	requests := v.Get("requests")
@@ -40,7 +40,8 @@ func parseElicitation(v gjson.Result) (review, bool) {
 	return r, len(r.asks) > 0
 }
 
-// asksForMembers reports whether a form has members. A form without members asks for a yes or a no.
+// asksForMembers reports whether the schema of a form has members. A form without members asks for
+// a yes or a no.
 func asksForMembers(schema gjson.Result) bool {
 	found := false
 	schema.ForEach(func(k, v gjson.Result) bool {
@@ -56,7 +57,7 @@ func asksForMembers(schema gjson.Result) bool {
 	return found
 }
 
-// accepts reports whether a value accepts one of the questions.
+// accepts reports whether the value accepts one of the MCP server's questions.
 func accepts(value json.RawMessage) bool {
 	found := false
 	gjson.GetBytes(value, "responses").ForEach(func(_, one gjson.Result) bool {
@@ -67,8 +68,9 @@ func accepts(value json.RawMessage) bool {
 	return found
 }
 
-// elicitationNo returns the payload of a plain denial, or nil if the published schema has one. A
-// form may ask for a boolean named approved. Its false is content of the form, and not a denial.
+// elicitationNo returns the payload that denies the question i, or nil if the published schema
+// already has a denial. A form may ask for a boolean named approved. Its value false is content of
+// the form, and not a denial.
 func elicitationNo(i agui.Interrupt) json.RawMessage {
 	if string(i.Schema()) == kit.ApprovalSchema {
 		return nil
@@ -78,8 +80,8 @@ func elicitationNo(i agui.Interrupt) json.RawMessage {
 
 const decline, cancelAction = `{"action":"decline"}`, `{"action":"cancel"}`
 
-// elicitationFields returns the fields of the interrupt for question i. If the person is to visit a
-// page, its address is added to the message, because clients show the message.
+// elicitationFields returns the fields of the interrupt for question i. If the person must visit a
+// page, the message contains the page's address, because clients show the message.
 func (r review) elicitationFields(i int) fields {
 	a := r.asks[i]
 	f := fields{reason: reasonElicitation, message: a.message, schema: string(r.elicitationSchema(i))}
@@ -96,8 +98,8 @@ func (r review) elicitationFields(i int) fields {
 	return f
 }
 
-// elicitationSchema returns the server's own schema of a form. A page, or a form without members,
-// is a question for a yes or a no.
+// elicitationSchema returns the schema of the answer to question i. It is the server's own schema
+// of a form. For a page, and for a form without members, it is the schema of a yes or a no.
 func (r review) elicitationSchema(i int) json.RawMessage {
 	if r.asks[i].form == nil {
 		return json.RawMessage(kit.ApprovalSchema)
@@ -105,8 +107,8 @@ func (r review) elicitationSchema(i int) json.RawMessage {
 	return r.asks[i].form
 }
 
-// elicitationAbout returns the beginning of metadata.langgraph with the tool and the key of
-// question i.
+// elicitationAbout returns the begin of the object metadata.langgraph, with the tool, the key and
+// the address of question i. The caller closes the object.
 func (r review) elicitationAbout(i int) []byte {
 	a := r.asks[i]
 	m := kit.AppendText(kit.AppendText([]byte{'{'}, "name", a.tool), "key", a.key)
@@ -116,9 +118,11 @@ func (r review) elicitationAbout(i int) []byte {
 	return m
 }
 
-// writeElicited normalizes an answer to question i. The content of a form becomes the payload, so
-// that the schema checks it. A decline or a cancel becomes the server's own word, and is marked
-// Own. If the form itself has a member that a generic answer would use, the payload is the content
+// writeElicited changes an answer to question i into one form. The content of a form becomes the
+// payload, so that the schema validates it. A decline or a cancel becomes the server's own word,
+// and the answer gets OwnForm.
+//
+// A form may have a member that a generic answer uses too. Then the payload is read as the content
 // of the form. The exception is a payload that can only be a denial: it is read as a denial,
 // because that is safe.
 func (r review) writeElicited(i int, a *agui.Answer) {
@@ -168,8 +172,8 @@ func (r review) writeElicited(i int, a *agui.Answer) {
 	}
 }
 
-// isDenial reports whether a payload is only a denial: it has one member, whose name usually
-// decides and whose value is a denial.
+// isDenial reports whether the payload is only a denial. It then has a single member, whose name is
+// one that decisions use, and whose value is a no.
 func (a ask) isDenial(m map[string]json.RawMessage) bool {
 	if len(m) != 1 {
 		return false
@@ -187,9 +191,9 @@ func (a ask) isDenial(m map[string]json.RawMessage) bool {
 	return false
 }
 
-// undeclaredDecision returns the name of a member of the payload that usually holds a decision and
-// that the form does not ask for, or "". With such a member, content could be sent although the
-// person refused.
+// undeclaredDecision returns the name of a member of the payload, if decisions use that name and
+// the form does not ask for it. It returns "" if there is no such member. A payload with such a
+// member is refused, because Holdpoint could send its content although the person refused.
 func (a ask) undeclaredDecision(payload json.RawMessage) string {
 	member := ""
 	gjson.ParseBytes(payload).ForEach(func(k, _ gjson.Result) bool {
@@ -205,7 +209,7 @@ func (a ask) undeclaredDecision(payload json.RawMessage) string {
 	return member
 }
 
-// hasOnly reports whether an object has no members except these.
+// hasOnly reports whether all members of the object have names in keys.
 func hasOnly(m map[string]json.RawMessage, keys ...string) bool {
 	n := 0
 	for _, key := range keys {
@@ -216,7 +220,7 @@ func hasOnly(m map[string]json.RawMessage, keys ...string) bool {
 	return n == len(m)
 }
 
-// hasMember reports whether the form asks for the member.
+// hasMember reports whether the form asks for this member.
 func (a ask) hasMember(member string) bool {
 	found := false
 	gjson.GetBytes(a.form, "properties").ForEach(func(k, _ gjson.Result) bool {
@@ -226,15 +230,15 @@ func (a ask) hasMember(member string) bool {
 	return found
 }
 
-// elicitation returns the server's response for question i. The content of a form is checked again,
-// because LangGraph stores content that the tool refuses for good.
+// elicitation returns the response to question i for the MCP server. The content of a form is
+// validated again, because LangGraph stores content for good, even content that the tool refuses.
 func (r review) elicitation(i int, a agui.Answer, valid func(schema, payload json.RawMessage) error) (json.RawMessage, *agui.RunError) {
 	ask := r.asks[i]
 	if a.Status == agui.Cancelled {
 		return json.RawMessage(cancelAction), nil
 	}
 	if a.OwnForm {
-		return a.Payload, nil // writeElicited made it
+		return a.Payload, nil // writeElicited made this payload
 	}
 	if ask.form == nil {
 		m, _ := Members(a.Payload)
@@ -268,8 +272,9 @@ func (r review) elicitation(i int, a agui.Answer, valid func(schema, payload jso
 	return append(kit.AppendMember([]byte(`{"action":"accept"`), `"content"`, string(a.Payload)), '}'), nil
 }
 
-// memberNotFlat returns the name of a member that a form of MCP cannot have, or ""
-// (mcp.types.ElicitResult).
+// memberNotFlat returns the name of a member that the content of an MCP form cannot have
+// (mcp.types.ElicitResult): an object, or a list with a value that is not a string. It returns ""
+// if there is no such member.
 func memberNotFlat(content json.RawMessage) (member string) {
 	gjson.ParseBytes(content).ForEach(func(k, v gjson.Result) bool {
 		flat := !v.IsObject()
@@ -291,7 +296,8 @@ func listOf(v gjson.Result) []gjson.Result {
 	return v.Array()
 }
 
-// responses returns the responses by the keys of their questions.
+// responses returns the object with all responses. The key of each response is the key of its
+// question.
 func (r review) responses(list []json.RawMessage) json.RawMessage {
 	m := []byte{'{'}
 	for i, one := range list {
@@ -300,8 +306,8 @@ func (r review) responses(list []json.RawMessage) json.RawMessage {
 	return append(kit.AppendMember([]byte{'{'}, `"responses"`, string(append(m, '}'))), '}')
 }
 
-// elicitedAll reads a value in the form of langchain's own resume as answers to all questions. A
-// question without a response stays open.
+// elicitedAll reads a value in the form of langchain's own resume, which answers all questions at
+// once. A question without a response stays open.
 func (r review) elicitedAll(p agui.Pause, g Group, responses map[string]json.RawMessage) []agui.Answer {
 	var list []agui.Answer
 	for i, at := range g.At {

@@ -9,8 +9,8 @@ import (
 
 func IsNull(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" }
 
-// WithoutConfig returns a value without the keys that Python's make_json_safe removes: config and
-// runtime, at any depth.
+// WithoutConfig returns the value without the keys config and runtime, at any depth. Python's
+// make_json_safe removes these keys.
 func WithoutConfig(value json.RawMessage) json.RawMessage {
 	if !bytes.Contains(value, []byte(`"config"`)) && !bytes.Contains(value, []byte(`"runtime"`)) {
 		return value
@@ -39,8 +39,8 @@ func dropConfig(v any) any {
 }
 
 // Members returns the members of a JSON object. If a key is repeated, the last value counts, as in
-// JSON.parse and json.loads; gjson would use the first. So Holdpoint and the backend read the same
-// answer.
+// JSON.parse and json.loads, so that Holdpoint and the backend read the same answer. gjson would
+// use the first value.
 func Members(object json.RawMessage) (map[string]json.RawMessage, bool) {
 	var m map[string]json.RawMessage
 	err := json.Unmarshal(object, &m)

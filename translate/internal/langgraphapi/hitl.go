@@ -10,7 +10,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// parseHITL parses the request of langchain's human-in-the-loop middleware
+// parseHITL reads the request of langchain's human-in-the-loop middleware
 // (langchain/agents/middleware/human_in_the_loop.py, langchain/dist/agents/middleware/hitl.js).
 func parseHITL(v gjson.Result) (review, bool) {
 	r := review{shape: HITL}
@@ -42,7 +42,8 @@ func parseHITL(v gjson.Result) (review, bool) {
 			}
 		}
 		if len(a.allowed) == 0 {
-			// The request is not the middleware's own. Its graph may not support edits, so none is offered.
+			// The middleware itself did not make this request. The graph may not support edits, so
+			// Holdpoint does not offer them.
 			a.allowed = []string{"approve", "reject"}
 		}
 		if s := ObjectOf(config.Get(schemaKey)); s != "" {
@@ -53,8 +54,8 @@ func parseHITL(v gjson.Result) (review, bool) {
 	return r, len(r.asks) > 0
 }
 
-// configFor returns the review config of action i. It is the config at that index if it has the
-// action's name, or else the first config with that name.
+// configFor returns the review config of action i. It is the config at index i if that has the
+// action's name, and otherwise the first config with that name.
 func configFor(configs []gjson.Result, i int, key, name string) gjson.Result {
 	if i < len(configs) && configs[i].Get(key).Str == name {
 		return configs[i]
@@ -66,7 +67,7 @@ func configFor(configs []gjson.Result, i int, key, name string) gjson.Result {
 	return configs[at]
 }
 
-// hitlDecision returns the decision for an answer in the middleware's form.
+// hitlDecision returns the decision for an answer, in the middleware's form.
 func (r review) hitlDecision(i int, a agui.Answer) (json.RawMessage, *agui.RunError) {
 	ask := r.asks[i]
 	if a.Status == agui.Cancelled {
@@ -111,7 +112,8 @@ func (r review) hitlDecision(i int, a agui.Answer) (json.RawMessage, *agui.RunEr
 	return json.RawMessage(`{"type":"approve"}`), nil
 }
 
-// wholeDecision returns decision i of an answer in the middleware's own form.
+// wholeDecision returns decision i of an answer that has all decisions in the middleware's own
+// form.
 func (r review) wholeDecision(i int, decisions json.RawMessage) (map[string]json.RawMessage, bool) {
 	var list []json.RawMessage
 	if json.Unmarshal(decisions, &list) != nil || len(list) != len(r.asks) {
@@ -120,8 +122,8 @@ func (r review) wholeDecision(i int, decisions json.RawMessage) (map[string]json
 	return Members(list[i])
 }
 
-// ownDecision reads a decision in the middleware's own form. Its type must be allowed. The result
-// has its keys in the backend's spelling.
+// ownDecision returns the decision that the client sent in the middleware's own form. The type of
+// the decision must be allowed. The keys of the result have the spelling that the backend uses.
 func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (json.RawMessage, *agui.RunError) {
 	ask := r.asks[i]
 	kind, ok := Text(m["type"])
@@ -154,8 +156,9 @@ func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (jso
 		}
 		return addMessage([]byte(`{"type":"reject"`), message), nil
 	}
-	// Any other allowed decision (respond) is sent unchanged, except for approved, which belongs to
-	// the generic form. The middleware reads the message of respond, so the message must be present.
+	// The only other decision is respond. It is sent unchanged, without the member approved, which
+	// belongs to the generic form. The middleware reads the message of respond, so it must have
+	// one.
 	if _, ok := Text(m["message"]); kind == "respond" && !ok {
 		return nil, agui.Errorf(agui.InvalidPayload, textNoMessage, id)
 	}
@@ -167,7 +170,7 @@ func (r review) ownDecision(i int, id string, m map[string]json.RawMessage) (jso
 	return out, nil
 }
 
-// edits returns the number of members that contain an edit.
+// edits returns the number of members of the payload that contain edited arguments.
 func edits(m map[string]json.RawMessage) int {
 	n := 0
 	for _, key := range []string{"editedArgs", "edited_action", "editedAction"} {
@@ -205,7 +208,7 @@ func (r review) ownEdit(ask ask, id string, m map[string]json.RawMessage) (json.
 	return r.edit(name, args, ask), nil
 }
 
-// edit returns a decision that replaces all arguments. name is JSON text.
+// edit returns a decision that approves the call with new arguments. The parameter name is JSON.
 func (r review) edit(name, args json.RawMessage, ask ask) json.RawMessage {
 	action := kit.AppendMember([]byte{'{'}, `"name"`, string(name))
 	action = append(kit.AppendMember(action, `"`+ask.argsKey+`"`, string(args)), '}')
@@ -219,7 +222,7 @@ func (r review) editKey() string {
 	return "edited_action"
 }
 
-// editedArgs returns the arguments in an edit, or nil for any other decision.
+// editedArgs returns the arguments of a decision that edits. It returns nil for any other decision.
 func (r review) editedArgs(decision json.RawMessage) json.RawMessage {
 	action := gjson.GetBytes(decision, r.editKey())
 	for _, key := range []string{"args", "arguments"} {

@@ -9,9 +9,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// parseInbox parses the request of an Agent Inbox, or a list of requests
-// (langgraph/prebuilt/interrupt.py, HumanInterrupt). A list of requests is answered by a list of
-// responses, because the usual code is interrupt([request])[0].
+// parseInbox reads the request of an Agent Inbox, or a list of requests
+// (langgraph/prebuilt/interrupt.py, HumanInterrupt). The answer to a list of requests is a list of
+// responses, because most graphs call interrupt([request])[0].
 func parseInbox(v gjson.Result) (review, bool) {
 	r := review{shape: Inbox, list: v.IsArray()}
 	requests := []gjson.Result{v}
@@ -29,7 +29,7 @@ func parseInbox(v gjson.Result) (review, bool) {
 		for _, d := range []struct{ allow, decision string }{
 			{"allow_accept", "accept"}, {"allow_edit", "edit"}, {"allow_respond", "response"}, {"allow_ignore", "ignore"},
 		} {
-			// Python's adapter may have removed the config. Without a config every decision is allowed.
+			// Python's adapter may have removed the config. Then Holdpoint allows every decision.
 			if !config.IsObject() || config.Get(d.allow).Bool() {
 				a.allowed = append(a.allowed, d.decision)
 			}
@@ -39,7 +39,7 @@ func parseInbox(v gjson.Result) (review, bool) {
 	return r, len(r.asks) > 0
 }
 
-// respond returns a HumanResponse for request i.
+// respond returns the HumanResponse for the answer to request i.
 func (r review) respond(i int, a agui.Answer) (json.RawMessage, *agui.RunError) {
 	ask := r.asks[i]
 	if a.Status == agui.Cancelled {
@@ -83,8 +83,8 @@ func response(kind string, args json.RawMessage) json.RawMessage {
 	return json.RawMessage(`{"type":"` + kind + `","args":` + string(args) + `}`)
 }
 
-// ownResponse reads an answer in Agent Inbox's own form: one response, or a list with one for each
-// request.
+// ownResponse returns the HumanResponse for an answer in Agent Inbox's own form. The answer is one
+// response, or a list with one response for each request.
 func (r review) ownResponse(i int, a agui.Answer) (json.RawMessage, *agui.RunError) {
 	one := a.Payload
 	var list []json.RawMessage

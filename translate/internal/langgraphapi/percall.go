@@ -10,12 +10,14 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// parsePerCall parses the request that langchain's human-in-the-loop middleware makes for one call
+// parsePerCall reads the request that langchain's human-in-the-loop middleware makes for one call
 // (interrupt_mode="per_call", langchain 1.4.6 and later, ToolApprovalRequest). Its answer is one
-// decision. schema is the interrupt's response_schema. It lists the allowed decisions and has the
-// schema of edited arguments. If raw events are off, the stream does not contain it. Then only
-// approve and reject are offered, and LangGraph refuses arguments that the tool does not accept
-// before it runs anything.
+// decision.
+//
+// The parameter schema is the interrupt's response_schema. It lists the allowed decisions, and has
+// the schema of edited arguments. If raw events are off, the stream does not contain it. Then
+// Holdpoint offers only approve and reject. If the arguments do not fit the tool, LangGraph refuses
+// them before it runs anything.
 func parsePerCall(v gjson.Result, schema json.RawMessage) (review, bool) {
 	r := review{shape: PerCall}
 	name, call := v.Get("name"), v.Get("tool_call_id")
@@ -45,8 +47,8 @@ func parsePerCall(v gjson.Result, schema json.RawMessage) (review, bool) {
 	return r, true
 }
 
-// branches returns the schemas of the decisions in a response_schema: the members of its union, or
-// the schema itself.
+// branches returns one schema for each decision of a response_schema: the members of its union, or
+// the response_schema itself.
 func branches(root gjson.Result) []gjson.Result {
 	var list []gjson.Result
 	for _, key := range []string{"oneOf", "anyOf"} {
@@ -60,8 +62,9 @@ func branches(root gjson.Result) []gjson.Result {
 	return list
 }
 
-// target returns the definition that a schema refers to, or the schema itself. The name of the
-// definition is chosen by the backend, so it must not be part of a gjson path.
+// target returns the definition that the schema refers to, or the schema itself if it has no
+// reference. The backend chooses the name of the definition, so the name must not be a part of a
+// gjson path.
 func target(root, schema gjson.Result) gjson.Result {
 	name, ok := strings.CutPrefix(schema.Get("$ref").Str, "#/$defs/")
 	if !ok {
@@ -87,7 +90,8 @@ func constOf(schema gjson.Result) string {
 	return ""
 }
 
-// argsSchema returns the schema of edited arguments, with the definitions that it may refer to.
+// argsSchema returns the schema args of edited arguments. If it has references, the definitions of
+// root are added.
 func argsSchema(root, args gjson.Result) json.RawMessage {
 	if !args.IsObject() {
 		return nil

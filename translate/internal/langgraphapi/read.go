@@ -7,11 +7,13 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Interpret implements translate.Interpreter. It reads the decisions of reviews: {"type":..}, a
-// list of them, or {"decisions":[..]} with one for each action. A text that replaces the result of
-// the call is neither a yes nor a no, because the call does not run and nobody denied it.
+// Interpret implements translate.Interpreter. It reads the decisions on reviews: {"type":..}, a
+// list of them, or {"decisions":[..]} with one for each action. If the decision is a text that
+// replaces the result of the call, it is neither a yes nor a no: the call does not run, but nobody
+// denied it.
 func Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
-	type place struct{ at, of int } // of an action in its review
+	// the index of an action, and the number of actions of its review
+	type place struct{ at, of int }
 	places := map[string]place{}
 	for _, g := range Groups(p, nil) {
 		if g.Shape == Elicitation {
@@ -22,7 +24,7 @@ func Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
 			}
 		}
 	}
-	var whole *byte // the payload that decisions was read from; answers to one review may share it
+	var whole *byte // the payload of decisions; the answers to one review may share it
 	var decisions []string
 	for n, a := range answers {
 		at, asked := places[a.ID]
@@ -41,8 +43,8 @@ func Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading) {
 	}
 }
 
-// readForms reads the answers to the questions of an MCP server. The content of a form is neither a
-// yes nor a no, whatever its members are called.
+// readForms sets the meaning of the answers to the questions of an MCP server. The content of a
+// form is neither a yes nor a no, whatever the names of its members are.
 func readForms(p agui.Pause, g Group, answers []agui.Answer, read []agui.Reading) {
 	for _, at := range g.At {
 		i := p.Interrupts[at]
@@ -59,7 +61,8 @@ func readForms(p agui.Pause, g Group, answers []agui.Answer, read []agui.Reading
 	}
 }
 
-// decisionsIn returns the types of the decisions in a payload, or nil if it has another form.
+// decisionsIn returns the types of the decisions in the payload. It returns nil if the payload is
+// not in the form of decisions.
 func decisionsIn(payload json.RawMessage) []string {
 	m, isObject := Members(payload)
 	list := []json.RawMessage{payload}

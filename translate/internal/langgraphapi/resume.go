@@ -11,15 +11,15 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Group is a native interrupt with the answers to its published interrupts, in order.
+// A Group is a native interrupt, with the answers to its published interrupts in order.
 type Group struct {
 	Native
-	At      []int // indexes of its interrupts in the pause
+	At      []int // indexes in Pause.Interrupts of its published interrupts
 	Answers []agui.Answer
 }
 
-// keptOf returns the native interrupts that a pause stores in its Private. Each dialect of
-// LangGraph stores them under "natives". There are none if another dialect made the pause.
+// keptOf returns the native interrupts that a pause stores in Pause.Private. All dialects of
+// LangGraph store them under "natives". The result is empty if another dialect made the pause.
 func keptOf(p agui.Pause) (kept struct {
 	Natives []Native `json:"natives"`
 }) {
@@ -29,9 +29,9 @@ func keptOf(p agui.Pause) (kept struct {
 	return kept
 }
 
-// Groups groups the interrupts of a pause by their native interrupt. answers is nil, or has one
-// answer for each interrupt, in order. If the pause was made by another dialect, before the
-// operator selected this one, only the native ids are known.
+// Groups returns the groups of a pause: one for each native interrupt. The parameter answers is
+// nil, or has one answer for each published interrupt, in order. If another dialect made the pause,
+// before the operator selected this one, a Group knows only the backend's id.
 func Groups(p agui.Pause, answers []agui.Answer) []Group {
 	kept := keptOf(p)
 	if len(kept.Natives) == 0 {
@@ -64,7 +64,7 @@ func Groups(p agui.Pause, answers []agui.Answer) []Group {
 	return slices.DeleteFunc(list, func(g Group) bool { return len(g.At) == 0 })
 }
 
-// MapOf returns the id map with the values of all groups.
+// MapOf returns the object from the ids of all groups to their values, for command.resume.
 func MapOf(list []Group, values []json.RawMessage) (json.RawMessage, error) {
 	m := []byte{'{'}
 	sent := map[string]json.RawMessage{}
@@ -84,10 +84,10 @@ func MapOf(list []Group, values []json.RawMessage) (json.RawMessage, error) {
 	return append(m, '}'), nil
 }
 
-// CheckRivals returns an error if the answer is not a denial and another call than the one that
-// asked may get it. Approving all of these calls at once would not help: LangGraph accepts one
-// answer at a time, asks again for the next call, and runs the first call again with the answer
-// that it has (RAN 1.2.22, 200 threads).
+// CheckRivals returns an error if the answer may reach another call than the one that asked. It
+// allows a denial in any case. It would not help to approve all these calls at once: LangGraph
+// accepts one answer at a time, asks again for the next call, and then runs the first call again
+// with the answer that it already has (RAN 1.2.22, 200 threads).
 func (g Group) CheckRivals(a agui.Answer, value json.RawMessage) error {
 	if a.Payload = value; g.RivalCalls == nil || kit.Denies(a) || g.Shape == Elicitation && !accepts(value) {
 		return nil
@@ -95,8 +95,8 @@ func (g Group) CheckRivals(a agui.Answer, value json.RawMessage) error {
 	return agui.Errorf(agui.ApprovalAmbiguous, textCallsAtOnce, a.ID)
 }
 
-// Value returns the value that interrupt() is to return. cancel is the configured value for a
-// cancelled answer.
+// Value returns the value that interrupt() must return in the graph. The parameter cancel is the
+// configured value for a cancelled answer.
 func Value(r *translate.Request, g Group, cancel json.RawMessage) (json.RawMessage, error) {
 	if g.IsReview() {
 		review, ok := g.review()
@@ -138,7 +138,7 @@ func Value(r *translate.Request, g Group, cancel json.RawMessage) (json.RawMessa
 const sentinel = "__agui_cancelled__"
 
 // cancelFor returns the value that is sent for a cancelled answer. It is the configured value if
-// that fits the schema, or else a denial that the schema accepts. It is nil if neither exists.
+// that fits the schema, and otherwise a denial that fits the schema. It is nil if neither fits.
 func cancelFor(cancel json.RawMessage, id string, schema json.RawMessage, valid func(schema, payload json.RawMessage) error) json.RawMessage {
 	values := []json.RawMessage{cancelValue(cancel, id)}
 	if schema == nil || valid == nil {
@@ -162,8 +162,8 @@ func cancelValue(cancel json.RawMessage, id string) json.RawMessage {
 	return cancel
 }
 
-// IsIDMap reports whether LangGraph reads the value as an id map. Python also reads an empty object
-// as one (_loop.py).
+// IsIDMap reports whether LangGraph reads the value as an object from ids to values. Python also
+// reads an empty object in this way (_loop.py).
 func IsIDMap(v json.RawMessage) bool {
 	m, ok := Members(v)
 	for k := range m {
@@ -172,7 +172,7 @@ func IsIDMap(v json.RawMessage) bool {
 	return ok
 }
 
-// Falsy reports whether Python or JavaScript treats the value as false.
+// Falsy reports whether Python or JavaScript treats the value as false in a condition.
 func Falsy(v json.RawMessage) bool {
 	if IsNull(v) || string(v) == "false" || string(v) == `""` {
 		return true

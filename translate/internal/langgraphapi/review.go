@@ -10,36 +10,40 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A review is a value that asks for a decision on one or several tool calls. It is made by
-// langchain's human-in-the-loop middleware, by Agent Inbox or by an MCP server. Each action is
-// published as an interrupt of its own, because any client can show that. The answers are assembled
-// into the one value that the graph waits for.
+// A review is the value of an interrupt() that asks for decisions on one or several tool calls.
+// langchain's human-in-the-loop middleware, Agent Inbox or an MCP server makes it. Each action of a
+// review is published as an interrupt of its own, because any client can show that. The answers are
+// then put together to the one value that the graph waits for.
 type review struct {
 	shape Shape
-	asks  []ask // never empty; one element if the shape is PerCall
-	camel bool  // HITL: keys are in JavaScript's spelling; Python's spelling would make the thread unusable there (RAN npm langchain 1.5.9)
-	list  bool  // Inbox: the value is a list of requests, and the answer is a list of responses
+	asks  []ask // never empty; has one element if the shape is PerCall
+	// camel is for the shape HITL. The keys are in JavaScript's spelling, and the answer must use
+	// it too: Python's spelling would make the thread unusable (RAN npm langchain 1.5.9).
+	camel bool
+	// list is for the shape Inbox. The value is a list of requests, so the answer is a list of
+	// responses.
+	list bool
 }
 
 // An ask is one action under review.
 type ask struct {
 	tool      string
-	call      string // PerCall: the id of the call
+	call      string // id of the call, for the shape PerCall
 	args      json.RawMessage
-	argsKey   string // "args"; "arguments" in langchain's 1.0 alpha
+	argsKey   string // "args", or "arguments" in langchain's 1.0 alpha
 	message   *string
 	allowed   []string        // the decisions that the backend accepts
-	edits     json.RawMessage // the schema of edited arguments, if the backend sent one
+	edits     json.RawMessage // schema of edited arguments, if the backend sent it
 	toolFixed bool            // an edit must not change the tool
 
-	// These belong to an elicitation: its key, and a form to fill in or a page to visit. If it has
-	// neither, it asks for a yes or a no.
+	// key, form and url are for the shape Elicitation: the key of the question, and a form to fill
+	// in or the address of a page to visit. If a question has neither, it asks for a yes or a no.
 	key  string
 	form json.RawMessage
 	url  *string
 }
 
-// review parses the value by the shape of n. It returns false if the value has another shape.
+// review reads the value of n by its shape. It returns false if the value does not have that shape.
 func (n Native) review() (review, bool) {
 	if len(n.Value) == 0 {
 		return review{}, false
@@ -59,7 +63,7 @@ func (n Native) review() (review, bool) {
 
 func (a ask) allows(decision string) bool { return slices.Contains(a.allowed, decision) }
 
-// fields returns the fields of the interrupt for action i.
+// fields returns the fields of the interrupt that is published for action i.
 func (r review) fields(i int, find *finder) fields {
 	if r.shape == Elicitation {
 		return r.elicitationFields(i)
@@ -78,8 +82,9 @@ func (r review) fields(i int, find *finder) fields {
 	return f
 }
 
-// schema returns the schema of the answer for action i. It has editedArgs only if the backend
-// accepts edits, so a client can tell. A decision that approved cannot express is offered as type.
+// schema returns the schema of the answer for action i. It has the property editedArgs only if the
+// backend accepts edits, so that a client knows whether to offer them. If a decision cannot be
+// expressed by approved, the schema offers it as type.
 func (r review) schema(i int) json.RawMessage {
 	a := r.asks[i]
 	p := []byte(`{"approved":{"type":"boolean"}`)
@@ -100,7 +105,7 @@ func (r review) schema(i int) json.RawMessage {
 		required = `"anyOf":[{"required":["approved"]},{"required":["type"]}]`
 	}
 	s := []byte(`{"type":"object","properties":` + string(append(p, '}')) + `,` + required)
-	// References in a schema start at the root, so the definitions are copied there.
+	// References begin at the root of the schema, so the definitions must be there too.
 	for _, key := range []string{"$defs", "definitions"} {
 		if defs := gjson.GetBytes(a.edits, key); defs.IsObject() {
 			s = kit.AppendMember(s, `"`+key+`"`, defs.Raw)
@@ -109,7 +114,7 @@ func (r review) schema(i int) json.RawMessage {
 	return append(s, '}')
 }
 
-// decides reports whether the answer is a decision of langchain's middleware.
+// decides reports whether langchain's middleware made the review. The answer is then a decision.
 func (r review) decides() bool { return r.shape == HITL || r.shape == PerCall }
 
 // needsDecision reports whether the action allows a decision that approved cannot express.
@@ -119,9 +124,9 @@ func (r review) needsDecision(a ask) bool {
 	})
 }
 
-// decide returns the backend's decision for the answer to action i. If it returns an error, nothing
-// must be sent, because LangGraph stores an invalid answer and replays it forever (langgraph.md,
-// section 1, fact 5). valid is Request.Valid.
+// decide returns the decision that the backend gets for the answer to action i. If it returns an
+// error, nothing may be sent, because LangGraph stores an invalid answer and replays it forever
+// (langgraph.md, section 1, fact 5). The function valid is Request.Valid.
 func (r review) decide(i int, a agui.Answer, valid func(schema, payload json.RawMessage) error) (json.RawMessage, *agui.RunError) {
 	switch r.shape {
 	case Inbox:
@@ -141,7 +146,7 @@ func (r review) decide(i int, a agui.Answer, valid func(schema, payload json.Raw
 	return d, nil
 }
 
-// assemble combines the decisions into the value that the graph waits for.
+// assemble returns the one value that the graph waits for, made of the decisions on all actions.
 func (r review) assemble(decisions []json.RawMessage) json.RawMessage {
 	switch {
 	case r.shape == PerCall, r.shape == Inbox && !r.list:
@@ -160,15 +165,15 @@ func (r review) assemble(decisions []json.RawMessage) json.RawMessage {
 	return append(kit.AppendMember([]byte{'{'}, `"decisions"`, string(list)), '}')
 }
 
-// A verdict is the content of a generic payload: {approved, editedArgs?, message?}.
+// A verdict is what a generic payload {approved, editedArgs?, message?} says.
 type verdict struct {
 	approved bool
-	edited   json.RawMessage // all new arguments, or nil
+	edited   json.RawMessage // all arguments after the edit, or nil
 	message  *string
 }
 
-// readVerdict reads a generic payload. Only approved:true is an approval. It returns an error for a
-// payload that it does not understand or that contradicts itself.
+// readVerdict reads a generic payload. Only approved:true is an approval. It returns an error if
+// the payload has an unknown form or contradicts itself.
 func readVerdict(id string, m map[string]json.RawMessage) (verdict, *agui.RunError) {
 	var v verdict
 	for _, key := range []string{"type", "decisions", "edited_action", "editedAction"} {
@@ -214,7 +219,7 @@ func notReadable(id string) *agui.RunError {
 	return agui.Errorf(agui.InvalidPayload, textNotObject, id)
 }
 
-// addMessage adds the message to a decision, if there is one, and closes the object.
+// addMessage adds the message to a decision if the message is not nil, and closes the object.
 func addMessage(decision []byte, message *string) json.RawMessage {
 	return append(addString(decision, "message", message), '}')
 }

@@ -16,12 +16,13 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Shape is the kind of value that a graph called interrupt() with. The pause stores it, so that
-// an answer is read by the shape that was published.
+// A Shape is the kind of value with which a graph called interrupt(). The pause stores it, so that
+// an answer is read in the shape in which the question was published.
 type Shape string
 
 const (
-	Plain      Shape = ""           // a string, explicit fields or any other value: the payload is the answer
+	// any other value, such as a string or explicit fields: the payload is the answer
+	Plain      Shape = ""
 	CopilotKit Shape = "copilotkit" // copilotkit_interrupt and copilotKitInterrupt
 	HITL       Shape = "hitl"       // langchain's human-in-the-loop middleware
 	PerCall    Shape = "percall"    // the same middleware with interrupt_mode="per_call"
