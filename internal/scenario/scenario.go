@@ -8,6 +8,7 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -154,7 +155,7 @@ func (s *Scenario) readSettings(text string) (err error) {
 		}
 	}
 	if s.Title == "" || s.Source == "" {
-		return fmt.Errorf(textNoTitle)
+		return errors.New(textNoTitle)
 	}
 	return nil
 }

@@ -63,4 +63,4 @@ const (
 )
 
 // What is wrong with the file on this system.
-const textNoLocks = "this system has no lock for files, want stdout"
+const textNoLocks = "this system has no lock for files, want stdout" //nolint:unused // file_other.go uses it
