@@ -16,25 +16,25 @@ type Snapshots struct {
 	List       []json.RawMessage // all messages
 	IsComplete bool              // List is complete
 	// Messages is the JSON list of the messages for the record, without those that were not sent to
-	// the backend. nil: they are not known.
+	// the backend. It is nil if the messages are not known.
 	Messages json.RawMessage
-	State    json.RawMessage // nil if it is not known
-	Stateful bool            // State is known
+	State    json.RawMessage // nil if the state is not known
+	Stateful bool            // the state is known
 
-	// StateSent and MessagesSent report that the backend has sent a snapshot since the last change.
-	// AnyState reports that it has sent any event about the state.
+	// StateSent and MessagesSent are true if the backend has sent such a snapshot since the last
+	// change. AnyState is true if the backend has sent any event about the state.
 	StateSent, AnyState, MessagesSent bool
 }
 
-// HiddenSnapshots names the snapshots of a thread that its client must not get.
+// HiddenSnapshots says which snapshots of a thread its client must not get.
 type HiddenSnapshots struct{ State, Messages bool }
 
 // An Omission says which snapshot a client does not get, and why.
 type Omission int
 
-// - StateWithheld, MessagesWithheld: see HiddenSnapshots.
-// - StateUnknown, MessagesUnknown: they were too large to be kept.
-// - MessagesShareID: two messages have the same id, and a client would keep only the last one.
+// - StateWithheld, MessagesWithheld: the client must not get them, see HiddenSnapshots.
+// - StateUnknown, MessagesUnknown: they were too large to be stored.
+// - MessagesShareID: two messages have the same id, and a client would keep only the last of them.
 const (
 	StateWithheld Omission = iota
 	StateUnknown
@@ -43,10 +43,10 @@ const (
 	MessagesShareID
 )
 
-// AppendSnapshots appends the snapshots that a client needs before an outcome. None is needed if
-// the backend has sent a complete one after its last change. A snapshot that is not known
-// completely is omitted. untaken reports that some messages were not sent to the backend: the
-// client's snapshot includes them, the record does not.
+// AppendSnapshots appends the snapshots that a client needs before an outcome. A snapshot is not
+// needed if the backend has sent a complete one after the last change. A snapshot that is not
+// completely known is omitted. untaken is true if some messages were not sent to the backend. The
+// client's snapshot includes these messages, but the record does not.
 func AppendSnapshots(events []agui.Event, s *Snapshots, w HiddenSnapshots, untaken bool) ([]agui.Event, []Omission) {
 	var left []Omission
 	switch {
@@ -73,7 +73,7 @@ func AppendSnapshots(events []agui.Event, s *Snapshots, w HiddenSnapshots, untak
 	return events, left
 }
 
-// StateEvent returns a STATE_SNAPSHOT. A nil state is null.
+// StateEvent returns a STATE_SNAPSHOT with the state. If state is nil, the snapshot is null.
 func StateEvent(state json.RawMessage) agui.Event {
 	if state == nil {
 		state = json.RawMessage("null")
@@ -84,7 +84,8 @@ func StateEvent(state json.RawMessage) agui.Event {
 	}{agui.StateSnapshot, state}))
 }
 
-// sharesID reports whether two messages have the same id, see ResultIDs.
+// sharesID reports whether two messages in the list have the same id. See ResultIDs for the
+// consequence.
 func sharesID(list []json.RawMessage) bool {
 	known := make(map[string]bool, len(list))
 	for _, m := range list {
@@ -97,9 +98,9 @@ func sharesID(list []json.RawMessage) bool {
 	return false
 }
 
-// BringsOneOf reports whether the request has one of the messages. Without principals a request
-// proves only that its sender knows the thread id, so stored snapshots are sent only to a request
-// that has a message of that run.
+// BringsOneOf reports whether the request contains one of the messages seen. If there are no
+// principals, a request proves only that its sender knows the thread id. So stored snapshots are
+// sent only if the request contains a message of the run that they are from.
 func (l Listener) BringsOneOf(seen []agui.SeenMessage) bool {
 	known := map[string]bool{}
 	for _, s := range seen {
@@ -108,9 +109,9 @@ func (l Listener) BringsOneOf(seen []agui.SeenMessage) bool {
 	return slices.ContainsFunc(l.In.Messages, func(m agui.Message) bool { return known[m.ID] })
 }
 
-// StoredSnapshots returns the snapshot events for messages and state from the record. messages must
-// be nil if they lack a message of the request, because a MESSAGES_SNAPSHOT deletes the messages
-// that it omits.
+// StoredSnapshots returns the snapshot events for messages and a state from the record. A
+// MESSAGES_SNAPSHOT deletes messages that it omits. So messages must be nil if they lack a message
+// of the request.
 func StoredSnapshots(messages []json.RawMessage, state json.RawMessage) []agui.Event {
 	var events []agui.Event
 	if agui.HasMembers(state) {
@@ -122,9 +123,9 @@ func StoredSnapshots(messages []json.RawMessage, state json.RawMessage) []agui.E
 	return events
 }
 
-// WithMessages returns a MESSAGES_SNAPSHOT of the backend with the messages in list added, which
-// the backend has not received. A client deletes messages that a snapshot omits, and would never
-// send them again.
+// WithMessages adds the messages in list to a MESSAGES_SNAPSHOT of the backend, because the backend
+// has not received them. Otherwise the client would delete them, since the snapshot omits them, and
+// would never send them again.
 func WithMessages(ev agui.Event, list []agui.Message) agui.Event {
 	if len(list) == 0 || !ev.Valid() {
 		return ev
@@ -134,7 +135,7 @@ func WithMessages(ev agui.Event, list []agui.Message) agui.Event {
 	for _, m := range messages.Array() {
 		held[agui.Identity(agui.ParseMessage([]byte(m.Raw)))] = true
 	}
-	// They are added in one edit, because a client may send very many small messages.
+	// The messages are added in one edit, because a client may send very many small ones.
 	var lacking []agui.Message
 	for _, m := range list {
 		if !held[agui.Identity(m)] {
@@ -152,9 +153,9 @@ func WithMessages(ev agui.Event, list []agui.Message) agui.Event {
 	return ev.WithJSON(agui.SetKey(ev.JSON, "messages", whole))
 }
 
-// WithWithheld returns a MESSAGES_SNAPSHOT with the messages added that the dialect kept from the
-// backend (translate.Out.WithheldMessages), so that the client does not lose them. Each is inserted
-// after the nearest earlier message that the snapshot has.
+// WithWithheld adds messages to a MESSAGES_SNAPSHOT that the dialect did not send to the backend
+// (translate.Out.WithheldMessages), so that the client does not lose them. Each is inserted after
+// the nearest earlier message that the snapshot contains.
 func WithWithheld(ev agui.Event, withheld []translate.WithheldMessage) agui.Event {
 	if len(withheld) == 0 || !ev.Valid() {
 		return ev
@@ -167,7 +168,7 @@ func WithWithheld(ev agui.Event, withheld []translate.WithheldMessage) agui.Even
 		}
 		list = append(list, json.RawMessage(m.Raw))
 	}
-	after := map[int][]json.RawMessage{} // the messages to insert, by the index that they follow
+	after := map[int][]json.RawMessage{} // maps an index to the messages to insert after it
 	nearest, seen := -1, 0
 	for _, w := range withheld {
 		for _, id := range w.Before[seen:] {
@@ -185,7 +186,8 @@ func WithWithheld(ev agui.Event, withheld []translate.WithheldMessage) agui.Even
 			at[w.Message.ID] = nearest
 		}
 	}
-	whole := append([]json.RawMessage{}, after[-1]...) // an empty list, not null, if there are no messages
+	// without any message this is an empty list, not null
+	whole := append([]json.RawMessage{}, after[-1]...)
 	for n, m := range list {
 		whole = append(append(whole, m), after[n]...)
 	}

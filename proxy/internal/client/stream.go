@@ -1,8 +1,8 @@
 package client
 
-// A Stream has the state that decides how the next event is sent to a client: the client's entry in
-// the table, the ids of the results that it got, and the subagent ends that are held back. It
-// changes with each event and is used by one goroutine.
+// A Stream is the state that decides how the next event is sent to a client. It consists of the
+// entry of the client's library, the ids of the results that the client got, and the ends of
+// subagents that are held back. It changes with each event. Only one goroutine may use it.
 type Stream struct {
 	Rewriter
 	ResultIDs

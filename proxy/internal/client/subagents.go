@@ -10,20 +10,20 @@ import (
 )
 
 // Subagents holds back the ends of subagents until the end of the run. A subagent that waits for an
-// answer ends with SUBAGENT_FINISHED, whose outcome names interrupts of the run's end by their ids
-// (AG-UI 1.0), and clients match the two. The published ids are made only at the end of the run, so
-// such an event is held back until then. Later ends of other subagents are held back too, to keep
-// the backend's order. The zero value is empty.
+// answer ends with SUBAGENT_FINISHED. The outcome of that event names interrupts of the run's end
+// by their ids (AG-UI 1.0), and clients match the two. Holdpoint makes the published ids only at
+// the end of the run, so the event is held back until then. Later ends of other subagents are held
+// back too, so that the backend's order does not change. The zero value is empty.
 type Subagents struct {
 	ends []agui.Event
-	size int // in bytes
+	size int // the size of all events in ends, in bytes
 }
 
-// maxWaitingSubagents bounds the events that are held back, in bytes. Above it events are sent with
-// the backend's ids.
+// maxWaitingSubagents bounds the size of the events that are held back, in bytes. Above this bound,
+// events are sent with the backend's ids.
 const maxWaitingSubagents = 1 << 20
 
-// Hold holds an event back if necessary, and reports whether it did.
+// Hold holds back an event if necessary, and reports whether it does so.
 func (s *Subagents) Hold(ev agui.Event) bool {
 	if ev.Type != agui.SubagentFinished || s.size > maxWaitingSubagents {
 		return false
@@ -36,8 +36,8 @@ func (s *Subagents) Hold(ev agui.Event) bool {
 	return true
 }
 
-// BeginsAgain reports whether the event begins a subagent whose end is held back. The subagent
-// continues in the same run, so its end must be sent first.
+// BeginsAgain reports whether the event begins a subagent whose end is held back. That subagent
+// continues in the same run, so its end must be sent before the event.
 func (s *Subagents) BeginsAgain(ev agui.Event) bool {
 	if len(s.ends) == 0 || !ev.Valid() {
 		return false
@@ -46,8 +46,8 @@ func (s *Subagents) BeginsAgain(ev agui.Event) bool {
 	return slices.ContainsFunc(s.ends, func(end agui.Event) bool { return end.Get("subagentRunId").Str == id })
 }
 
-// Take removes and returns the events that are held back, with the published ids of p. p is nil if
-// the run asks nothing.
+// Take removes and returns the events that are held back. It replaces the ids in them by the
+// published ids of p. p is nil if the run asks no question.
 func (s *Subagents) Take(p *agui.Pause) []agui.Event {
 	ends := s.ends
 	s.ends = nil
@@ -64,9 +64,10 @@ func (s *Subagents) Take(p *agui.Pause) []agui.Event {
 	return ends
 }
 
-// withInterruptIDs returns the end of a subagent with its ids replaced according to others. An id
-// that is not in others is kept. Native ids may repeat: each occurrence gets the next replacement,
-// and the last one is reused.
+// withInterruptIDs replaces the interrupt ids in the end of a subagent. others maps an id to its
+// replacements. An id that others does not contain stays. The backend may use the same id for
+// several interrupts. Then each occurrence gets the next replacement, and after the last one the
+// last one again.
 func withInterruptIDs(ev agui.Event, others map[string][]string) agui.Event {
 	outcome := agui.View(ev.JSON).Get("outcome")
 	ids := outcome.Get("interruptIds")

@@ -21,20 +21,20 @@ func textContent(id, text string) agui.Event {
 
 func textEnd(id string) agui.Event { return agui.MakeEvent(agui.TextEnd, "messageId", id) }
 
-// textMessage returns the events of a message of the assistant.
+// textMessage returns the events of a message of the assistant with the given text.
 func textMessage(id, text string) []agui.Event {
 	return []agui.Event{textStart(id, "assistant"), textContent(id, text), textEnd(id)}
 }
 
-// textID returns the id of the message that tells the pause as a text. It names the first question,
-// so that a chat shows what was asked after the record is gone.
+// textID returns the id of the message that shows the pause as a text. It contains the id of the
+// first question. So the chat shows which question was asked, even after the record is gone.
 func textID(p *agui.Pause) string { return words.QuestionID(p.Interrupts[0].ID) }
 
-// maxShownArguments bounds the arguments of a call that a text shows, in bytes.
+// maxShownArguments bounds how many bytes of a call's arguments a text shows.
 const maxShownArguments = 2000
 
-// questionText returns the events that tell a pause as a text. The text says what is asked, and
-// where it can be answered. It needs a stream without an open message.
+// questionText returns the events that show a pause as a text. The text says what the question is,
+// and where it can be answered. When they are sent, no message of the stream may be open.
 func questionText(p *agui.Pause) []agui.Event {
 	var text strings.Builder
 	for n := range p.Interrupts {
@@ -61,8 +61,8 @@ func questionText(p *agui.Pause) []agui.Event {
 	return textMessage(textID(p), text.String())
 }
 
-// WasToldByText reports whether the client was told the pause as a text and can answer it in no
-// form. A new message of its person gives such a pause up, as a cancel does.
+// WasToldByText reports whether the client was shown the pause as a text and cannot answer it in
+// any form. A new message of the person at this client gives up such a pause, as a cancel does.
 func (l Listener) WasToldByText(p *agui.Pause) bool {
 	if l.formOf(p) != byText {
 		return false
@@ -70,7 +70,8 @@ func (l Listener) WasToldByText(p *agui.Pause) bool {
 	return p.ByText || slices.ContainsFunc(l.In.Messages, func(m agui.Message) bool { return m.ID == textID(p) })
 }
 
-// QuestionsOfTexts returns the questions that texts among the messages of the request tell.
+// QuestionsOfTexts returns the ids of the questions that are shown as texts in the messages of the
+// request.
 func (l Listener) QuestionsOfTexts() []string {
 	var ids []string
 	for n := range l.ClientMessages {

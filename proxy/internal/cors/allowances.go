@@ -12,47 +12,50 @@ import (
 )
 
 const (
-	maxOrigins     = 1024 // number of keys of Allowances that are kept
-	maxCredentials = 64   // number of senders that are kept for one key
+	maxOrigins     = 1024 // the number of keys whose Allowances are stored
+	maxCredentials = 64   // the number of senders that are stored for one key
 	// MaxOrigin bounds the length of an Origin in bytes. A host name has at most 253 letters.
 	MaxOrigin = 512
-	// AllowanceAge is the time for which a permission of the backend is used without being renewed.
-	// A client that sends requests without preflights would otherwise never notice that the
-	// permission was withdrawn.
+	// AllowanceAge is how long a permission of the backend is used before it must be renewed.
+	// Otherwise, if a client sends requests without preflights, Holdpoint would never notice that
+	// the backend has withdrawn the permission.
 	AllowanceAge = 10 * time.Minute
-	// AskTimeout bounds the time for a preflight that Holdpoint itself sends to the backend.
+	// AskTimeout bounds how long Holdpoint waits for a preflight that it sends to the backend
+	// itself.
 	AskTimeout = 2 * time.Second
 )
 
 var (
-	browserOrigin = regexp.MustCompile(fmt.Sprintf(`^[!-)+\--~]{1,%d}$`, MaxOrigin)) // without spaces, commas and asterisks
-	headerNames   = regexp.MustCompile(`^[ -~]{1,1000}$`)                            // a longer list is ignored
+	// without spaces, commas and asterisks
+	browserOrigin = regexp.MustCompile(fmt.Sprintf(`^[!-)+\--~]{1,%d}$`, MaxOrigin))
+	headerNames   = regexp.MustCompile(`^[ -~]{1,1000}$`) // a longer list is ignored
 
-	// harmlessInVary matches the names of headers that are part of the keys, or that do not decide
-	// who may read a response.
+	// harmlessInVary matches names of headers in Vary that may be ignored. Either such a header is
+	// part of the keys, or it does not decide who may read a response.
 	harmlessInVary = regexp.MustCompile(`^(Origin|Host|Forwarded|X-Forwarded-Host|X-Forwarded-Proto|Authorization|Cookie|Content-Type|User-Agent|Accept|Accept-.*|Access-Control-Request-.*)$`)
 )
 
-// An allowance is a response of the backend to one origin: the headers that permit the origin to
-// read, nil if it may not.
+// An allowance is what a response of the backend permits to one origin: the headers that permit the
+// origin to read the response. They are nil if the origin may not read it.
 type allowance struct {
 	header http.Header
 	at     time.Time
 }
 
-// allowances are the backend's responses to one origin at one address: to a preflight, and since
-// then to requests, by their credentials.
+// allowances are what the backend last permitted to one origin at one address. One entry is from
+// its response to a preflight. The others are from its later responses to requests, by the hash of
+// the credentials in the request.
 type allowances map[hash]allowance
 
-// A hash replaces texts that clients choose, so that long texts use no memory.
+// A hash replaces texts that clients choose, so that long texts need no memory.
 type hash [sha256.Size]byte
 
-var preflights hash // the key of preflights in allowances
+var preflights hash // the key of the response to a preflight in allowances
 
 func hashOf(texts ...[]string) hash { return sha256.Sum256(fmt.Appendf(nil, "%q", texts)) }
 
-// Origin returns the origin of the page that sent a request. It is "" if there is none, or if no
-// browser would send such a value.
+// Origin returns the origin of the page that sent a request. It returns "" if the request has no
+// Origin, or a value that no browser would send.
 func Origin(req *http.Request) string {
 	if list := req.Header["Origin"]; len(list) == 1 && browserOrigin.MatchString(list[0]) {
 		return list[0]
@@ -60,9 +63,9 @@ func Origin(req *http.Request) string {
 	return ""
 }
 
-// keysOf returns two hashes: address, of everything that a backend may use to decide about a
-// preflight, and who, of the sender's credentials. A preflight has no credentials, and the zero
-// who.
+// keysOf returns two hashes of a request. address is a hash of everything by which a backend may
+// decide about a preflight. who is a hash of the sender's credentials. A preflight has no
+// credentials, so its who is zero.
 func keysOf(req *http.Request) (address, who hash) {
 	h, method := req.Header, req.Method
 	if IsPreflight(req) {
@@ -73,17 +76,17 @@ func keysOf(req *http.Request) (address, who hash) {
 	return hashOf(h["Origin"], []string{method, req.Host, req.URL.EscapedPath(), req.URL.RawQuery}, h["X-Forwarded-Host"], h["X-Forwarded-Proto"], h["Forwarded"]), who
 }
 
-// recordPermission records what a response of the backend permits to the origin of the request. The
-// response to a preflight, and one that permits nothing, replace everything recorded for the
-// address. A response that could differ for another request with the same keys is not recorded. If
-// nothing is recorded, Holdpoint asks the backend.
+// recordPermission records what a response of the backend permits to the origin of the request. A
+// response to a preflight, and a response that permits nothing, replace everything that is recorded
+// for the address. A response is not recorded if another request with the same keys could get a
+// different one. If nothing is recorded, Holdpoint asks the backend by a preflight.
 func (p *Policy) recordPermission(req *http.Request, res *http.Response) {
 	word := allowance{permissionOf(req, res), p.now()}
 	if Origin(req) == "" || word.header == nil && res.StatusCode >= http.StatusInternalServerError {
-		return // the error may come from a part in front of the one that sets CORS headers, such as Starlette's error handler or an ingress
+		return // the error may be from a part, such as an ingress, that sets no CORS headers
 	}
 	if IsPreflight(req) && (req.Header["Authorization"] != nil || req.Header["Cookie"] != nil) {
-		return // no browser sends such a preflight, so it changes nothing for pages
+		return // browsers send no credentials in a preflight, so this changes nothing for pages
 	}
 	address, who := keysOf(req)
 	p.mu.Lock()
@@ -98,8 +101,8 @@ func (p *Policy) recordPermission(req *http.Request, res *http.Response) {
 	}
 }
 
-// permissionOf returns the headers by which a response permits its page to read it, as a browser
-// would interpret them; nil if it does not.
+// permissionOf returns the headers by which a response permits its page to read it. It interprets
+// them in the same way as a browser. It returns nil if the page may not read the response.
 func permissionOf(req *http.Request, res *http.Response) http.Header {
 	allow := res.Header["Access-Control-Allow-Origin"]
 	preflight := IsPreflight(req)
@@ -116,10 +119,11 @@ func permissionOf(req *http.Request, res *http.Response) http.Header {
 	return permission
 }
 
-// dependsOn reports whether another request with the same keys could get another response. That is
-// so if Vary names a header that is not part of the keys; a browser's preflight has no such header,
-// and no credentials. It is also so if the response permits nothing for another reason: the headers
-// that a preflight names, or an error that may be a gateway's.
+// dependsOn reports whether another request with the same keys could get a different response. This
+// is so if Vary names a header that is not part of the keys. In a preflight this matters only if
+// the preflight has that header. It is also so if the response permits nothing and the keys do not
+// show why: because of the headers that a preflight names, or because of an error that may be a
+// gateway's. A preflight with credentials always depends on them.
 func dependsOn(req *http.Request, res *http.Response, allows bool) bool {
 	h, preflight := req.Header, IsPreflight(req)
 	switch {
@@ -134,20 +138,21 @@ func dependsOn(req *http.Request, res *http.Response, allows bool) bool {
 	})
 }
 
-// permission returns the headers that the backend sends to the origin of a request that Holdpoint
-// answers itself. If they are not known, it asks the backend. A page of Holdpoint's own origin
-// needs no permission.
+// permission returns the headers by which the backend permits the origin of a request to read
+// responses. It is for a response that Holdpoint makes itself. If these headers are not known, it
+// asks the backend. A page of Holdpoint's own origin needs no permission.
 func (p *Policy) permission(req *http.Request) http.Header {
 	last := p.recall(req)
 	if p.now().Sub(last.at) >= AllowanceAge && Origin(req) != "" && req.Method != http.MethodOptions && req.Header.Get("Sec-Fetch-Site") != "same-origin" {
 		p.ask(req)
-		last = p.recall(req) // if the backend did not answer, this is its last response, however old
+		// if the backend did not answer, this is its last response, even if that is old
+		last = p.recall(req)
 	}
 	return last.header
 }
 
-// recall returns the last recorded response of the backend for the request, the zero allowance if
-// there is none.
+// recall returns what is recorded of the backend's last response for the request. It returns the
+// zero allowance if nothing is recorded.
 func (p *Policy) recall(req *http.Request) allowance {
 	address, who := keysOf(req)
 	p.mu.Lock()
@@ -159,12 +164,13 @@ func (p *Policy) recall(req *http.Request) allowance {
 	return known[preflights]
 }
 
-// ask sends the backend the preflight that the browser has not sent to this process: the browser
-// has the response to an earlier one, or has asked another replica, or needs no preflight for its
-// request. The preflight has only those values of the client's request that a browser would send,
-// and names no headers.
+// ask sends a preflight to the backend that the browser has not sent to this process. The browser
+// may still have the response to an earlier preflight, may have sent it to another replica, or may
+// need no preflight for its request. The preflight contains only those values of the client's
+// request that a browser would send, and names no headers.
 func (p *Policy) ask(req *http.Request) {
-	ctx, cancel := context.WithTimeout(context.Background(), AskTimeout) // with req's own context it would count as a run
+	// with req's own context it would count as a run
+	ctx, cancel := context.WithTimeout(context.Background(), AskTimeout)
 	defer cancel()
 	preflight := &http.Request{
 		Method: http.MethodOptions, URL: req.URL, Host: req.Host, RemoteAddr: req.RemoteAddr, TLS: req.TLS,

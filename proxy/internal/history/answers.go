@@ -11,15 +11,15 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// Answers are the answers of a request.
+// Answers are the answers in a request.
 type Answers struct {
-	List      []agui.Answer  // nil if the request answers nothing
-	ReadError *agui.RunError // why the answers could not be read, nil if they could
+	List      []agui.Answer  // nil if the request answers no question
+	ReadError *agui.RunError // why the answers could not be read; otherwise nil
 }
 
-// Read reads the replies in the messages of the request, and adds those that answer the pause to
-// the answers in fields, which the dialect has read from the other parts of the request. pauseID is
-// the pause that fields were read for, "" if it is not known.
+// Read reads the replies in the messages of the request. It adds those that answer the pause
+// pauseID to fields, the answers that the dialect has read from the other parts of the request.
+// pauseID is the pause for which fields were read, or "" if that is not known.
 func Read(v *View, fields Answers, pauseID string) (Replies, Answers) {
 	list := ReadReplies(v)
 	answers := fields.mergeReplies(list, pauseID, v.Record.Pause)
@@ -27,14 +27,14 @@ func Read(v *View, fields Answers, pauseID string) (Replies, Answers) {
 	return list, answers
 }
 
-// mergeReplies returns the answers of a together with the replies that answer the pause pauseID,
-// and marks those replies. open is the pause that is open now, which may be another one.
+// mergeReplies adds the replies that answer the pause pauseID to the answers of a, and marks those
+// replies. open is the pause that is open now. It may be another pause.
 //
-// An entry and a reply that contradict each other, or two such replies, are refused: one of them is
-// not what the person meant, and it is not known which. If replies agree, the last one counts,
-// because it may contain more than the earlier ones. The last one also counts if its format
-// replaces earlier replies. If the pause has ended, nothing is refused, because the history is only
-// a record of the past and nothing in it is carried out.
+// If an entry of resume and a reply contradict each other, or if two replies do, the request is
+// refused: one of them is not what the person meant, and it is not known which. If replies agree,
+// the last one counts, because it may contain more than the earlier ones. The last one also counts
+// if its format says that it replaces earlier replies. If the pause has ended, nothing is refused,
+// because the history is then only a record of the past, and nothing in it is carried out.
 func (a Answers) mergeReplies(replies Replies, pauseID string, open *agui.Pause) Answers {
 	if len(replies) == 0 || pauseID == "" || a.ReadError != nil {
 		return a
@@ -46,7 +46,8 @@ func (a Answers) mergeReplies(replies Replies, pauseID string, open *agui.Pause)
 	}
 	fields := len(list)
 	isOpen := open != nil && open.ID == pauseID
-	meanings := map[int]meaning{} // by index in list; cached because very many replies may name one entry
+	// by index in list; a cache, because very many replies may name one entry
+	meanings := map[int]meaning{}
 	for n := range replies {
 		d := &replies[n]
 		if d.Pause == nil || d.Pause.ID != pauseID || d.TooLate {
@@ -81,8 +82,8 @@ func (a Answers) mergeReplies(replies Replies, pauseID string, open *agui.Pause)
 	return a
 }
 
-// contradiction returns the refusal of answers that contradict each other. why is a format with the
-// interrupt's id.
+// contradiction returns the refusal of answers that contradict each other. why is a format string
+// into which the interrupt's id is inserted.
 func contradiction(why, interrupt string) Answers {
 	return Answers{ReadError: agui.Errorf(agui.ResumeConflict, why, agui.Shorten(interrupt))}
 }
@@ -91,7 +92,8 @@ func contradiction(why, interrupt string) Answers {
 type meaning struct {
 	digest string
 	denies bool
-	words  map[string]gjson.Type // the types of its boolean members; nil if it is not an object
+	// the types of the boolean members; nil if the answer is not an object
+	words map[string]gjson.Type
 }
 
 func meaningOf(a agui.Answer) meaning {
@@ -108,8 +110,9 @@ func meaningOf(a agui.Answer) meaning {
 	return m
 }
 
-// agrees reports whether two answers to a question decide the same: they are equal, or both are a
-// clear no, or neither is and their common boolean members have equal values.
+// agrees reports whether two answers to a question decide the same. They do if they are equal, or
+// if both are a clear no. They also do if neither is a clear no and the boolean members that both
+// have are equal.
 func (m meaning) agrees(with meaning) bool {
 	if m.digest == with.digest {
 		return true
@@ -126,8 +129,8 @@ func (m meaning) agrees(with meaning) bool {
 	return shared > 0 && equal
 }
 
-// ReadYesNo returns the answers with the agent's own values replaced by the yes or the no that they
-// mean.
+// ReadYesNo returns the answers. It replaces each answer that is one of the agent's own values by
+// the yes or the no that it means.
 func ReadYesNo(p *agui.Pause, answers []agui.Answer) []agui.Answer {
 	list := slices.Clone(answers)
 	for n, a := range list {
@@ -138,8 +141,8 @@ func ReadYesNo(p *agui.Pause, answers []agui.Answer) []agui.Answer {
 	return list
 }
 
-// WriteYesNo returns the answers with each yes and no replaced by the agent's own value. With
-// endOnly the agent is only told to stop waiting, and gets no value.
+// WriteYesNo returns the answers. It replaces each yes and each no by the agent's own value. If
+// endOnly is true, it replaces nothing, because the agent is only told to stop waiting.
 func WriteYesNo(p *agui.Pause, answers []agui.Answer, endOnly bool) ([]agui.Answer, error) {
 	if p == nil || endOnly || !slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return i.YesNo != nil }) {
 		return answers, nil

@@ -10,9 +10,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// withKnownCalls returns the messages with the missing calls of their results added from the
-// record, and whether any was added. The messages of a client that sends only new messages are
-// returned unchanged.
+// withKnownCalls adds missing calls from the record to the messages. A call is missing if the list
+// has a result of the call but not the call. putBack is true if any call was added. If the client
+// sends only new messages, withKnownCalls returns the list unchanged.
 func (v *View) withKnownCalls(list []agui.Message) (with []agui.Message, putBack bool) {
 	lacking := v.resultsWithoutCall(list)
 	if len(lacking) == 0 || !v.bringsConversation(list) {
@@ -28,7 +28,7 @@ func (v *View) withKnownCalls(list []agui.Message) (with []agui.Message, putBack
 	}
 	for at, m := range list {
 		if m.Role == "tool" && (at == 0 || list[at-1].Role != "tool") {
-			var calls []recordedCall // the calls of one turn are in one message
+			var calls []recordedCall // calls of one turn, which belong in one message
 			for next := at; next < len(list) && list[next].Role == "tool"; next++ {
 				if c, is := known[list[next].ToolCallID]; is {
 					calls = append(calls, c)
@@ -42,9 +42,9 @@ func (v *View) withKnownCalls(list []agui.Message) (with []agui.Message, putBack
 	return with, true
 }
 
-// resultsWithoutCall returns the ids of calls that have a tool message in the list without an
-// earlier message that makes the call. Calls of the open question are omitted, because the tool
-// message may be its answer.
+// resultsWithoutCall returns the ids of calls that have a tool message in the list, but no earlier
+// message that makes the call. It omits calls of the open question, because the tool message may be
+// the answer to that question.
 func (v *View) resultsWithoutCall(list []agui.Message) map[string]bool {
 	known := map[string]bool{}
 	if p := v.Record.Pause; p != nil {
@@ -63,8 +63,8 @@ func (v *View) resultsWithoutCall(list []agui.Message) map[string]bool {
 	return lacking
 }
 
-// bringsConversation reports whether the list has a message of the conversation that the record
-// has, other than a tool message.
+// bringsConversation reports whether the list contains a message, other than a tool message, that
+// the record knows from the conversation.
 func (v *View) bringsConversation(list []agui.Message) bool {
 	seen := map[agui.SeenMessage]bool{}
 	if p := v.Record.Pause; p != nil {
@@ -80,14 +80,15 @@ func (v *View) bringsConversation(list []agui.Message) bool {
 	return slices.ContainsFunc(list, func(m agui.Message) bool { return m.Role != "tool" && seen[agui.NewSeenMessage(m)] })
 }
 
-// A recordedCall is a call in the form that the record has.
+// A recordedCall is a call in the form in which the record has it.
 type recordedCall struct {
 	id      string
-	message string // id of the message that makes the call, "" if unknown
+	message string // the id of the message that makes the call, or "" if unknown
 	json    json.RawMessage
 }
 
-// recordedCalls returns the wanted calls that the record has, the newest for each id.
+// recordedCalls returns the calls in wanted that the record contains. If several have the same id,
+// it returns the newest.
 func (v *View) recordedCalls(wanted map[string]bool) map[string]recordedCall {
 	known := map[string]recordedCall{}
 	read := func(messages []byte) {
@@ -110,14 +111,14 @@ func (v *View) recordedCalls(wanted map[string]bool) map[string]recordedCall {
 		if result.Tombstone {
 			continue
 		}
-		// Each load costs a step of the store. The newest result also has the calls of earlier
-		// runs.
+		// Each load costs a step of the store. The newest result also contains the calls of earlier
+		// runs, so older results are loaded only if they asked about a wanted call.
 		if isNewest || asksAboutOne(result.Pause, wanted, known) {
 			read(v.endedMessages(result))
 		}
 		isNewest = false
 	}
-	for _, p := range v.pauses() { // if the messages were too large to be kept
+	for _, p := range v.pauses() { // for pauses whose messages were too large to be stored
 		for _, i := range p.Interrupts {
 			for _, c := range i.Calls {
 				if _, is := known[c.ID]; wanted[c.ID] && !is && c.ID == i.ToolCallID() && !i.CallUnseen && !c.ArgumentsUnknown && c.Name != "" {
@@ -129,7 +130,7 @@ func (v *View) recordedCalls(wanted map[string]bool) map[string]recordedCall {
 	return known
 }
 
-// asksAboutOne reports whether the pause asks about a call that is wanted and not in known.
+// asksAboutOne reports whether the pause asks about a call that is in wanted and not in known.
 func asksAboutOne(p *agui.Pause, wanted map[string]bool, known map[string]recordedCall) bool {
 	return p != nil && slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool {
 		id := i.ToolCallID()
@@ -138,8 +139,8 @@ func asksAboutOne(p *agui.Pause, wanted map[string]bool, known map[string]record
 	})
 }
 
-// appendCalls adds calls to a list of messages: to the last message if that has calls, else as a
-// new message. ids are the ids of all messages.
+// appendCalls adds calls to a list of messages. If the last message has calls, it adds them to that
+// message, and otherwise it appends a new message. ids are the ids of all messages.
 func appendCalls(list []agui.Message, calls []recordedCall, ids map[string]bool) []agui.Message {
 	if len(calls) == 0 {
 		return list
@@ -168,7 +169,8 @@ func appendCalls(list []agui.Message, calls []recordedCall, ids map[string]bool)
 	}{id, "assistant", agui.List(added)})))
 }
 
-// WithMeanings returns the answers to a pause with Says set, also where the dialect has not set it.
+// WithMeanings returns the answers to a pause with their Meaning set. If the dialect has not set
+// it, it is derived from the answer.
 func WithMeanings(p *agui.Pause, answers []agui.Answer) []agui.Answer {
 	list := slices.Clone(answers)
 	for n, i := range p.Interrupts {
@@ -179,25 +181,25 @@ func WithMeanings(p *agui.Pause, answers []agui.Answer) []agui.Answer {
 	return list
 }
 
-// RestoredMessages are the messages of a resume in which the calls that the pause asks about are as
-// in the record.
+// RestoredMessages are the messages of a resume, in which the calls about which the pause asks are
+// replaced by those of the record.
 type RestoredMessages struct {
-	Messages []agui.Message // the same list if no call differs
+	Messages []agui.Message // the same slice if no call differed
 	Calls    []string       // the ids of the calls that differed
 }
 
-// RestoreCalls returns the messages of a resume in which the calls that the pause asks about are as
-// in the record. The answers must have their Meaning.
+// RestoreCalls returns the messages of a resume. In them, the calls about which the pause asks are
+// replaced by those of the record. The Meaning of each answer must be set.
 //
-// A person approves the call that was shown. A backend that keeps no state reads the call from the
+// A person approves the call that was shown. A backend that stores no state reads the call from the
 // messages of the request, so whoever writes those messages could decide what runs. An approval is
-// refused if the record does not have the complete call, if the messages have the call more often
-// than when it was shown, or if parsers could find different calls in a copy. In every other copy,
-// the name and the arguments are replaced by the record's if they differ or occur twice. A clear no
-// is never refused.
+// refused in three cases: the record does not contain the complete call; the messages contain the
+// call more often than when it was shown; or parsers could read different calls from a copy. In
+// every other copy, the name and the arguments are replaced by the record's if they differ or occur
+// twice. A clear no is never refused.
 func RestoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.Message) (RestoredMessages, *agui.RunError) {
-	calls := map[string]agui.AskedCall{} // by id
-	approved := map[string]string{}      // the id of the approved interrupt, by call
+	calls := map[string]agui.AskedCall{} // by the id of the call
+	approved := map[string]string{}      // maps a call to the interrupt that approves it
 	for n, i := range p.Interrupts {
 		yes := answers[n].Meaning != agui.Denies
 		for _, c := range i.Calls {
@@ -251,9 +253,9 @@ func RestoreCalls(p *agui.Pause, answers []agui.Answer, list []agui.Message) (Re
 	return RestoredMessages{list, differ}, nil
 }
 
-// moreThanOnce returns the interrupt of an approved call that the messages have more often than the
-// client was shown it, "" if there is none. A backend that runs what it finds would run the call
-// twice. If two calls share an id, the client was shown two.
+// moreThanOnce returns the id of the interrupt of an approved call that the messages contain more
+// often than the client was shown it. It returns "" if there is none. A backend that runs every
+// call it finds would run that call twice. If two calls share an id, the client was shown two.
 func moreThanOnce(p *agui.Pause, found map[string]int, approved map[string]string) string {
 	var known map[string]int
 	for id, interrupt := range approved {

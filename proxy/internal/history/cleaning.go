@@ -10,25 +10,28 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A cleaning collects what is removed from the messages of a request before the backend gets them.
+// A cleaning collects what must be removed from the messages of a request before the backend gets
+// them.
 type cleaning struct {
-	removed   map[int]bool // places of messages that go, but for their Rest
+	removed   map[int]bool // indexes of messages that are removed, except for their Rest
 	shortened map[int]*agui.Message
-	calls     map[string]bool // calls that go, with every result that they have
+	calls     map[string]bool // calls that are removed, together with all their results
 	repeats   contract.RepeatFinder
 	resuming  bool
-	leftovers map[callAt]int // how many tool messages a call has, where there are several
-	callOf    map[int]callAt // by the place of a tool message
-	decides   map[int]bool   // places of decisions, where there are leftovers
+	// the number of tool messages of each call; nil unless a call has several
+	leftovers map[callAt]int
+	callOf    map[int]callAt // maps the index of a tool message to its call
+	decides   map[int]bool   // the indexes of decisions; nil if leftovers is nil
 }
 
-// Clean returns the messages that the dialect gets, the same list if nothing is removed. resumed is
-// the pause that the request resumes, nil for a run without answers. strays is the number of
-// removed messages that have a decision for which no question of the thread is open.
+// Clean returns the messages that the dialect gets. If nothing is removed, it returns the same
+// list. resumed is the pause that the request resumes, or nil for a run without answers. strays is
+// the number of removed messages with a stray decision: a decision about which no question of the
+// thread is open.
 //
-// Decisions are removed, because the dialect adds the answers itself, and a decision that the
-// record does not know as an answer must not reach the backend. Answers already on record stay if
-// their dialect says so. Together with a stray decision, the calls that it is about are removed,
+// Decisions are removed, because the dialect adds the answers itself. A decision that the record
+// does not know as an answer must not reach the backend. Answers that are already on record stay if
+// their dialect says so. Together with a stray decision, the calls that it decides are removed,
 // because they would be left without a result.
 func Clean(v *View, replies Replies, resumed *agui.Pause) (list []agui.Message, strays int) {
 	c := &cleaning{resuming: resumed != nil}
@@ -41,7 +44,7 @@ func Clean(v *View, replies Replies, resumed *agui.Pause) (list []agui.Message, 
 	switch {
 	case resumed != nil:
 		c.repeats = contract.RepeatsOf(resumed, v.Input.Resume)
-	case v.Show != translate.ShowNative: // such a client's history has the backend's own form
+	case v.Show != translate.ShowNative: // with ShowNative, the history has the backend's own form
 		if c.countLeftovers(v.Input.Messages); c.leftovers != nil {
 			c.repeats = contract.RepeatsIn(v.pauses()...)
 			c.decides = map[int]bool{}
@@ -53,8 +56,8 @@ func Clean(v *View, replies Replies, resumed *agui.Pause) (list []agui.Message, 
 	return c.remaining(v.Input.Messages), strays
 }
 
-// takeReplies records what is removed from a message with replies, and reports whether its decision
-// is a stray one.
+// takeReplies records what must be removed from one message with replies. here are the replies of
+// that message. stray is true if its decision is about a question that is not open.
 func (c *cleaning) takeReplies(here Replies, places *kit.Places, resumed *agui.Pause) (stray bool) {
 	known := func(is func(Reply) bool) bool { return slices.ContainsFunc(here, is) }
 	taken := resumed != nil && known(func(d Reply) bool { return d.IsAnswer || d.RepeatsEntry })
@@ -66,19 +69,19 @@ func (c *cleaning) takeReplies(here Replies, places *kit.Places, resumed *agui.P
 			return false
 		}
 		if c.take(here[0]); places.Repeated {
-			return false // another answer of the call stays
+			return false // another answer to the same call stays
 		}
 	case !asked && !known(func(d Reply) bool { return d.Pause != nil }):
-		return false // the result of a tool that needed no approval
+		return false // the message is the result of a tool that needed no approval
 	}
 	c.take(here[0])
 	if repeats := resumed != nil && known(func(d Reply) bool { return d.Pause == resumed }); taken || repeats {
 		return false
 	}
 	if known(func(d Reply) bool { return d.RepeatsEntry && d.Pause == nil }) {
-		return false // its call is not the one that asked
+		return false // the call of this reply is not the call that asked the question
 	}
-	var calls []string // several replies of a message may share one list, and both may be very long
+	var calls []string // replies of one message may share one list, and both may be very long
 	for _, d := range here {
 		if d.Decides && !sameList(d.Calls, calls) {
 			calls = d.Calls
@@ -104,13 +107,13 @@ func (c *cleaning) takeCalls(ids []string) {
 	}
 }
 
-// sameList reports whether two slices are the same, not only equal.
+// sameList reports whether two slices share their memory. It does not compare their elements.
 func sameList(a, b []string) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// countLeftovers finds the calls that have several tool messages besides those that are removed
-// anyway. Of these, the ones that only repeat an answer are removed, until one is left.
+// countLeftovers finds the calls that would still have several tool messages after the cleaning. Of
+// these messages, those that only repeat an answer are removed later, until one is left.
 func (c *cleaning) countLeftovers(list []agui.Message) {
 	count := map[string]int{}
 	several := false
@@ -125,11 +128,12 @@ func (c *cleaning) countLeftovers(list []agui.Message) {
 	}
 }
 
-// isEmptied reports whether the message at a place is removed completely.
+// isEmptied reports whether the message at the index at is removed completely.
 func (c *cleaning) isEmptied(at int) bool { return c.removed[at] && c.shortened[at] == nil }
 
-// A callAt identifies a call by the index of its message and its id, because some models repeat ids
-// and each of their calls needs a result. The index is -1 if no earlier message makes the call.
+// A callAt identifies a call by its id and by the index of its message. The id is not enough,
+// because some models repeat ids and each of their calls needs a result. The index is -1 if no
+// earlier message makes the call.
 type callAt struct {
 	place int
 	id    string
@@ -158,8 +162,8 @@ func (c *cleaning) countByCall(list []agui.Message) {
 	}
 }
 
-// isRepeat reports whether a message only repeats an answer and is removed. It must be called once
-// for each message.
+// isRepeat reports whether a message only repeats an answer, so that it is removed. It must be
+// called exactly once for each message, because it counts them.
 func (c *cleaning) isRepeat(at int, m *agui.Message) bool {
 	if c.resuming {
 		return c.repeats.IsRepeat(*m)
@@ -174,7 +178,8 @@ func (c *cleaning) isRepeat(at int, m *agui.Message) bool {
 	return true
 }
 
-// remaining returns the messages that remain, list itself if all do.
+// remaining returns the messages that remain. If all of them remain unchanged, it returns list
+// itself.
 func (c *cleaning) remaining(list []agui.Message) []agui.Message {
 	var kept []agui.Message
 	changed := false
@@ -194,24 +199,24 @@ func (c *cleaning) remaining(list []agui.Message) []agui.Message {
 	return kept
 }
 
-// remainder returns what remains of a message, and false if nothing does.
+// remainder returns what remains of a message. It returns false if nothing remains.
 func (c *cleaning) remainder(at int, m agui.Message) (agui.Message, bool) {
 	switch {
 	case isQuestionText(&m):
-		return m, false // written by Holdpoint
+		return m, false // Holdpoint has written this message
 	case c.isRepeat(at, &m):
 		return m, false
 	case c.removed[at] && c.shortened[at] != nil:
 		return *c.shortened[at], true
 	case c.removed[at], m.Role == "tool" && c.calls[m.ToolCallID]:
 		return m, false
-	case len(c.calls) == 0, m.Plain: // it has no calls
+	case len(c.calls) == 0, m.Plain: // a Plain message has no calls
 		return m, true
 	}
 	return kit.MessageWithoutCalls(m, c.calls)
 }
 
-// isQuestionText reports whether a message is a text by which Holdpoint showed a pause.
+// isQuestionText reports whether a message is a text with which Holdpoint showed a pause.
 func isQuestionText(m *agui.Message) bool {
 	_, is := words.QuestionOf(m.ID)
 	return is && m.Role == "assistant" && len(kit.Calls(agui.View(m.JSON))) == 0

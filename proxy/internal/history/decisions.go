@@ -10,21 +10,23 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A backend may read a tool message as a decision on a call that has no question on record, because
-// Holdpoint was restarted or somebody made the call up (translate.DecisionReader). For a backend of
-// another kind, the same message may be the result that it waits for. So Holdpoint remembers which
-// calls the streams of a thread have left to the client (leftcalls.go).
+// A backend may read a tool message as a decision on a call although no question about the call is
+// on record. The record may be lost after a restart, or somebody may have made the call up
+// (translate.DecisionReader). For another kind of backend, the same message may be the result for
+// which it waits. So Holdpoint remembers which calls the streams of a thread have left to the
+// client (leftcalls.go).
 
-// An unjudgedMessage is a tool message that a backend could read as a decision, on a call that has
-// no question on record.
+// An unjudgedMessage is a tool message about a call that has no question on record, and that a
+// backend could read as a decision.
 type unjudgedMessage struct {
 	at    int
 	call  string // "" if the message names no call
-	shown bool   // the messages have the call
+	shown bool   // the messages of the request contain the call
 }
 
-// unjudgedMessages returns the unjudged messages after the last message of the user or the
-// assistant (last), or before it.
+// unjudgedMessages returns some of the unjudged messages of the request. If last is true, these are
+// the ones after the last message of the user or the assistant. If last is false, they are the ones
+// before it.
 func (v *View) unjudgedMessages(last bool) []unjudgedMessage {
 	reader := v.Dialect.Decisions
 	if reader == nil || v.CarriesDecisions {
@@ -44,7 +46,7 @@ func (v *View) unjudgedMessages(last bool) []unjudgedMessage {
 			continue
 		}
 		if claims == nil {
-			// ReadReplies handles messages about a call that a question is about.
+			// If a question is about the call, ReadReplies handles the message.
 			claims, known, left = kit.ClaimsOf(*v.Input), askedCalls(v.pauses()...), leftCalls(v.Record)
 		}
 		for _, call := range kit.AnsweredCalls(gjson.ParseBytes(m.JSON)) {
@@ -59,25 +61,26 @@ func (v *View) unjudgedMessages(last bool) []unjudgedMessage {
 }
 
 // mayAnswer reports whether the client may send a result for a call that has no question on record.
-// own reports that the request declares the tool of the call, and shown that its messages have the
-// call. left are the calls that the record notes as left to the client.
+// own is true if the request declares the tool of the call. shown is true if the request's messages
+// contain the call. left are the calls about which the record notes that they were left to the
+// client.
 //
-// A call that a stream of the thread left to the client may be answered. Otherwise the declaration
-// alone counts only while the dialect of the route is unknown, because the backend may be of any
-// kind, and only if a restart may have lost the note of the call. While the store cannot be reached
-// it never counts, because the call may have a question.
+// If a stream of the thread left the call to the client, the client may answer it. Otherwise own
+// alone counts only under three conditions. The dialect of the route must be unknown, so that the
+// backend may be of any kind. A restart must be able to have lost the note of the call. And the
+// record must be loaded, because otherwise the call may have a question.
 func (v *View) mayAnswer(call string, own, shown bool, left map[string]bool) bool {
 	if own && v.KnownDialect == "" && v.InMemory && !v.NotAsked {
 		return true
 	}
 	if !shown {
-		own = len(v.Input.Tools) > 0 // a client may send the result without the call
+		own = len(v.Input.Tools) > 0 // a client may send a result without its call
 	}
 	return v.Memory.IsLeftToClient(call, false) || own && v.isLeft(call, left)
 }
 
-// UnaskedCall returns a call that the last messages of the request decide on although no question
-// about it is on record, "" if there is none.
+// UnaskedCall returns a call on which the last messages of the request decide, although no question
+// about it is on record. It returns "" if there is none.
 func UnaskedCall(v *View) string {
 	for _, one := range v.unjudgedMessages(true) {
 		return cmp.Or(one.call, textWithoutID)
@@ -85,10 +88,10 @@ func UnaskedCall(v *View) string {
 	return ""
 }
 
-// Disarm returns the messages of the request in which messages that could be read as decisions, and
-// that later text follows, are rewritten so that they cannot be: they are old. Such a message is
-// removed if the history does not have its call. count is the number of these messages; if it is 0,
-// list is the request's own.
+// Disarm returns the messages of the request. It rewrites messages that could be read as decisions
+// and that later text follows. Such decisions are old, so no backend may read them as decisions. If
+// the history does not contain the call of such a message, the message is removed. count is the
+// number of messages that were rewritten or removed. If it is 0, list is the request's own list.
 func Disarm(v *View) (list []agui.Message, count int) {
 	found := v.unjudgedMessages(false)
 	if count = len(found); count == 0 {
@@ -108,7 +111,7 @@ func Disarm(v *View) (list []agui.Message, count int) {
 	return list, count
 }
 
-// endOfWords returns the index after the last message of a user or of the assistant.
+// endOfWords returns the index after the last message of a user or of the assistant in the list.
 func endOfWords(list []agui.Message) int {
 	at := len(list)
 	for at > 0 && list[at-1].Role != "user" && list[at-1].Role != "assistant" {

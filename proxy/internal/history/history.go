@@ -1,8 +1,8 @@
 // Package history compares the messages of a request with the record of its thread. It decides
 // which replies in them answer which question, which messages the backend gets, and which calls and
 // results are added or removed. Its input is a View: the request, the record, what the dialect can
-// read, and a Memory for facts from the store and this process. It changes none of its inputs, and
-// neither logs nor claims; the caller acts on the results.
+// read, and a Memory for facts from the store and this process. It does not change its input. It
+// neither logs nor claims a pause; the caller acts on the results.
 package history
 
 import (
@@ -13,45 +13,47 @@ import (
 	"holdpoint/translate"
 )
 
-// A View is the input of this package. It and everything that it points to are read-only.
+// A View is the input of this package. The package does not change it, nor anything to which it
+// points.
 type View struct {
-	Input        *agui.RunInput // the request, with the changes made for the backend so far
+	Input        *agui.RunInput // the request, including the changes already made for the backend
 	Record       *store.Record  // the record of the thread
-	LinkedPauses []LinkedPause  // pauses of other threads that the messages are about
+	LinkedPauses []LinkedPause  // pauses of other threads about which the request's messages are
 	Dialect      Dialect
-	KnownDialect string // the dialect of the thread's backend, "" if unknown
-	Backend      string // which backend of the dialect it is, "" if unknown
+	KnownDialect string // the dialect of the thread's backend, or "" if unknown
+	Backend      string // which backend of the dialect it is, or "" if unknown
 	Show         translate.Show
 
-	NeedsResult      bool // the client carries out an answered call that has no result
-	OmitsCalls       bool // the client omits the calls that it was asked about
-	CarriesDecisions bool // Holdpoint itself sent the request, to carry decisions
+	NeedsResult      bool // the client itself carries out an answered call that has no result
+	OmitsCalls       bool // the client omits calls about which it was asked a question
+	CarriesDecisions bool // Holdpoint itself sent the request, to continue a decided pause
 	NotAsked         bool // the record could not be loaded
 	InMemory         bool // the store loses its records with the process
 
-	Thread store.Key // key of the thread that the calls of the run's stream belong to
+	Thread store.Key // the key of the thread to which the calls of the run's stream belong
 	Scope  Scope
 
 	Memory Memory
 }
 
-// A Memory has facts that are neither in the request nor in its record.
+// A Memory knows facts that are neither in the request nor in its record.
 type Memory interface {
-	// Snapshots loads snapshots that the store keeps with the record. bytes is their size, 0 if there
-	// are none. It returns none if the store fails.
+	// Snapshots loads the snapshots of a pause from the store. bytes is their size, or 0 if there
+	// are none. If the store fails, Snapshots returns none.
 	Snapshots(pauseID string, at store.Moment, bytes int) store.Snapshots
-	// IsLeftToClient reports whether this process saw a stream of the thread leave the call to the
-	// client. own selects calls of tools that the request of that run declared.
+	// IsLeftToClient reports whether this process saw that a stream of the thread left the call to
+	// the client. If own is true, only calls of tools count that the request of that run declared.
 	IsLeftToClient(call string, own bool) bool
-	// LeftOpen reports whether this process saw a run leave the call open.
+	// LeftOpen reports whether this process saw that a run left the call without a result.
 	LeftOpen(key CallKey) bool
-	// WasAsked reports whether the index of the store has a question about the call. here reports
-	// that the question belongs to the request's conversation, somewhere that it may belong to any.
+	// WasAsked reports whether the store's index contains a question about the call. here is true
+	// if that question belongs to the conversation of the request. somewhere is true if it belongs
+	// to any conversation.
 	WasAsked(c agui.Call) (here, somewhere bool, err error)
 }
 
-// A Dialect has the optional interfaces of a dialect that concern the history. A field is nil if
-// the dialect does not implement it.
+// A Dialect contains those optional interfaces of a dialect that concern the history. A field is
+// nil if the dialect does not implement the interface.
 type Dialect struct {
 	Reader    translate.HistoryReader
 	Decisions translate.DecisionReader
@@ -60,7 +62,7 @@ type Dialect struct {
 	Reviver   translate.Reviver
 }
 
-// AbilitiesOf returns the Dialect of d.
+// AbilitiesOf returns a Dialect with the interfaces that d implements.
 func AbilitiesOf(d translate.Dialect) Dialect {
 	var can Dialect
 	can.Reader, _ = d.(translate.HistoryReader)
@@ -71,14 +73,14 @@ func AbilitiesOf(d translate.Dialect) Dialect {
 	return can
 }
 
-// A LinkedPause is a pause of another thread that the request's messages are about.
+// A LinkedPause is a pause of another thread to which the request's messages refer.
 type LinkedPause struct {
 	Pause  *agui.Pause
-	Result *store.Result // how it ended, nil if it is open
+	Result *store.Result // how the pause ended; nil if it is open
 }
 
-// Pauses returns the pauses that messages may be about: those of the record, open or ended, newest
-// first, followed by the linked ones.
+// Pauses returns the pauses to which messages may refer. First come those of the record, open or
+// ended, the newest first. The linked pauses follow.
 func Pauses(rec *store.Record, linked []LinkedPause) []*agui.Pause {
 	list := []*agui.Pause{}
 	if p := rec.Pause; p != nil {
@@ -97,8 +99,8 @@ func Pauses(rec *store.Record, linked []LinkedPause) []*agui.Pause {
 
 func (v *View) pauses() []*agui.Pause { return Pauses(v.Record, v.LinkedPauses) }
 
-// askedMessages returns the messages that the store keeps with the open pause, nil if there are
-// none.
+// askedMessages returns the messages that the store has as a snapshot of the open pause. It returns
+// nil if there are none.
 func (v *View) askedMessages() []byte {
 	p := v.Record.Pause
 	if p == nil {
@@ -110,29 +112,29 @@ func (v *View) askedMessages() []byte {
 	return v.Memory.Snapshots(p.ID, store.AtPause, p.SnapshotBytes).Messages
 }
 
-// endedMessages returns the messages that the store keeps with the end of a pause.
+// endedMessages returns the messages that the store has as a snapshot of the end of a pause.
 func (v *View) endedMessages(result *store.Result) []byte {
 	return v.Memory.Snapshots(result.PauseID, store.AtEnd, result.SnapshotBytes).Messages
 }
 
-// keepsNothing reports whether the backend that raised the pause keeps no state between two runs.
+// keepsNothing reports whether the backend that raised the pause stores no state between two runs.
 func (v *View) keepsNothing(p *agui.Pause) bool {
 	return v.Dialect.Stateless != nil && v.Dialect.Stateless.KeepsNothing(p)
 }
 
-// readsCalls reports whether the backend that raised the pause gives its model the calls in the
-// messages of each request.
+// readsCalls reports whether the backend that raised the pause passes the calls in each request's
+// messages to its model.
 func (v *View) readsCalls(p *agui.Pause) bool {
 	return v.Dialect.Stateless != nil && v.Dialect.Stateless.ReadsCalls(p)
 }
 
-// CallsOf returns the ids by which a message may name the call of a question.
+// CallsOf returns all ids under which a message may name the call of a question.
 func CallsOf(i *agui.Interrupt) []string {
 	list := append([]string{i.Native, i.ToolCallID()}, i.Keys...)
 	return slices.DeleteFunc(list, func(call string) bool { return call == "" })
 }
 
-// askedCalls returns the calls that the questions of some pauses are about.
+// askedCalls returns the ids of the calls about which the given pauses ask.
 func askedCalls(pauses ...*agui.Pause) map[string]bool {
 	calls := map[string]bool{}
 	for _, p := range pauses {
@@ -145,7 +147,8 @@ func askedCalls(pauses ...*agui.Pause) map[string]bool {
 	return calls
 }
 
-// Changed reports whether list is another slice than of, which it was made from.
+// Changed reports whether list and of are different slices. list was made from of, and is the same
+// slice if nothing was changed.
 func Changed(list, of []agui.Message) bool {
 	return len(list) != len(of) || len(list) > 0 && &list[0] != &of[0]
 }

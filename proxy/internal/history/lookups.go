@@ -13,11 +13,11 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A request may answer a question of a thread other than the one that it names. This file finds
-// what in the request leads to that thread: ids made by Holdpoint, and calls.
+// A request may answer a question of another thread than the one that it names. This file finds
+// what in the request leads to that other thread: ids that Holdpoint has made, and calls.
 
-// PublishedIDs returns the ids made by Holdpoint that replies name, if their question is not on
-// record and no later text follows them.
+// PublishedIDs returns ids that Holdpoint has made and that replies name. It returns an id only if
+// its question is not on record and no later text follows the reply.
 func (list Replies) PublishedIDs(messages []agui.Message) []string {
 	said := list.LastSaid(messages)
 	var ids []string
@@ -35,21 +35,21 @@ func (list Replies) PublishedIDs(messages []agui.Message) []string {
 	return ids
 }
 
-// A WantedCall is a call whose question is to be found.
+// A WantedCall is a call whose question must be found.
 type WantedCall struct {
 	agui.Call
-	// Follows is the index of the user message that started the paused run. It is -1 if an entry of
-	// resume answers the question, because the person may have written more together with the
-	// entry.
+	// Follows is the index of the user message that started the paused run. If an entry of resume
+	// answers the question, Follows is -1, because the person may have written more messages
+	// together with the entry.
 	Follows int
-	// InEntry reports that the call is in the payload of an entry.
+	// InEntry is true if the call is in the payload of an entry of resume.
 	InEntry bool
 }
 
-// WantedCalls returns the calls that the request decides on and that have no question in the record
-// of its thread. It returns no more calls than most. They are in the order of the messages, but
-// those of one message are in reverse. answers are the answers in the request's fields. A decision
-// that later text follows is old and does not count.
+// WantedCalls returns the calls on which the request decides and about which the record of its
+// thread has no question. It returns at most most calls. They are in the order of the messages, but
+// the calls of one message are in reverse order. answers are the answers in the request's fields.
+// If later text follows a decision, the decision is old and does not count.
 func WantedCalls(in *agui.RunInput, rec *store.Record, replies Replies, answers []agui.Answer, most int) []WantedCall {
 	wanted := replies.wantedCalls(in.Messages)
 	var list []WantedCall
@@ -90,7 +90,7 @@ func WantedCalls(in *agui.RunInput, rec *store.Record, replies Replies, answers 
 			if !decided {
 				follows = -1
 			}
-			delete(wanted, id) // an earlier call with that id is another call
+			delete(wanted, id) // an earlier call with the same id is another call
 			results[id] = true
 			list = append(list, WantedCall{call, follows, false})
 		}
@@ -99,8 +99,8 @@ func WantedCalls(in *agui.RunInput, rec *store.Record, replies Replies, answers 
 	return list
 }
 
-// wantedCalls returns the calls that replies without a known question name, with the index of the
-// user message before each.
+// wantedCalls returns the calls that are named by replies whose question is not known. It maps each
+// call to the index of the user message before the reply.
 func (list Replies) wantedCalls(messages []agui.Message) map[string]int {
 	said := list.LastSaid(messages)
 	wanted := map[string]int{}
@@ -119,8 +119,9 @@ func (list Replies) wantedCalls(messages []agui.Message) map[string]int {
 	return wanted
 }
 
-// TextTalkedPast returns the question that Holdpoint's newest question text among the messages
-// shows, if a user message follows the text; else "".
+// TextTalkedPast finds the newest of Holdpoint's question texts among the messages. If a user
+// message follows that text, TextTalkedPast returns the question that the text shows, and otherwise
+// "".
 func TextTalkedPast(messages []agui.Message) string {
 	said := false
 	for _, m := range slices.Backward(messages) {
@@ -135,8 +136,8 @@ func TextTalkedPast(messages []agui.Message) string {
 	return ""
 }
 
-// PlaceOf returns the index of the last message in the list that is the wanted user message, -1 if
-// there is none.
+// PlaceOf returns the index of the last message in the list that equals the user message wanted. It
+// returns -1 if there is none.
 func PlaceOf(list []agui.Message, wanted agui.SeenMessage) int {
 	if wanted == (agui.SeenMessage{}) {
 		return -1
@@ -152,7 +153,8 @@ func PlaceOf(list []agui.Message, wanted agui.SeenMessage) int {
 	return -1
 }
 
-// Beginning returns a digest of the first user message of the list and its id, "" if there is none.
+// Beginning returns a digest of the first user message of the list, including its id. It returns ""
+// if there is none.
 func Beginning(list []agui.Message) string {
 	for n := range list {
 		if list[n].Role == "user" {
@@ -163,7 +165,8 @@ func Beginning(list []agui.Message) string {
 	return ""
 }
 
-// LastUserMessage returns the last user message of the list and its index, -1 if there is none.
+// LastUserMessage returns the last user message of the list and its index. The index is -1 if there
+// is none.
 func LastUserMessage(list []agui.Message) (agui.SeenMessage, int) {
 	for at, m := range slices.Backward(list) {
 		if m.Role == "user" {

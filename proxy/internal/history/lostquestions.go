@@ -8,13 +8,14 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A backend may still wait for the answer to a question that Holdpoint has lost: the record is gone
-// after a restart, or the outcome of the answer is not known.
+// A backend may still wait for the answer to a question that Holdpoint has lost. Either the record
+// is gone after a restart, or it is not known whether the answer was carried out.
 
-// maxNamedBytes is larger than any id that Holdpoint has published.
+// maxNamedBytes is larger than every id that Holdpoint has published. Longer ids are ignored.
 const maxNamedBytes = 1 << 10
 
-// UnknownQuestions returns the ids of questions that answers name and the record does not have.
+// UnknownQuestions returns the ids of questions that the answers name and the record does not
+// contain.
 func UnknownQuestions(v *View, answers []agui.Answer) []string {
 	var ids []string
 	for _, a := range answers {
@@ -25,8 +26,8 @@ func UnknownQuestions(v *View, answers []agui.Answer) []string {
 	return ids
 }
 
-// CallsOfLostQuestions returns the calls of those questions whose ids show that they come from a
-// backend that keeps no state between two runs.
+// CallsOfLostQuestions returns the calls of those questions that a backend without state between
+// two runs has asked. The id of a question shows this.
 func CallsOfLostQuestions(v *View, questions []string) []string {
 	if v.Dialect.Stateless == nil {
 		return nil
@@ -35,19 +36,21 @@ func CallsOfLostQuestions(v *View, questions []string) []string {
 	for _, id := range questions {
 		native, _ := kit.NativeID(id)
 		if call, asks := v.Dialect.Stateless.AsksUnder(native, v.KnownDialect); asks {
-			calls = append(calls, call, native) // with request_approval the id of the question is that of its call
+			// with request_approval, the question's id is the id of its call
+			calls = append(calls, call, native)
 		}
 	}
 	return calls
 }
 
-// HoldsCall reports whether the messages of the request have a call for which is returns true.
+// HoldsCall reports whether the request's messages contain a call for which the function is returns
+// true.
 func HoldsCall(v *View, is func(call string) bool) bool {
 	return slices.ContainsFunc(v.Input.Messages, func(m agui.Message) bool { return slices.ContainsFunc(m.CallIDs(), is) })
 }
 
-// RevivedPause returns a pause made of the questions that clients of the thread named and the
-// record does not have. It is nil if there are none, or if it is not known how to deny them to
+// RevivedPause makes a pause of the questions that clients of the thread have named and the record
+// does not contain. It returns nil if there are none, or if it is not known how to deny them to
 // their backend.
 func RevivedPause(v *View, named []string) *agui.Pause {
 	if v.Dialect.Reviver == nil {
@@ -73,7 +76,7 @@ func RevivedPause(v *View, named []string) *agui.Pause {
 	}
 	for _, m := range v.Input.Messages[:words] {
 		seen := agui.NewSeenMessage(m)
-		seen.ID = strings.Clone(seen.ID) // a copy, because the id shares memory with the request
+		seen.ID = strings.Clone(seen.ID) // the id shares memory with the request
 		p.SeenMessages = append(p.SeenMessages, seen)
 	}
 	return &p

@@ -14,29 +14,30 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Some backends run every call of the history that has no result as soon as a request has the
-// result of a call of a declared tool (translate.Continuer), even if nobody approved the call. So
-// such a call reaches the backend only if two conditions hold: a run that ended without an error
-// and without a question has left it open, and no question was about it. The process remembers such
-// open calls, and the record notes them for its thread.
+// Some backends run every call of the history that has no result, even if nobody approved the call.
+// They do so as soon as a request contains the result of a call of a declared tool
+// (translate.Continuer). So a call without a result reaches such a backend only under two
+// conditions. A run that ended without an error and without a question has left the call open, and
+// no question was about the call. The process remembers such open calls, and the record notes them
+// for its thread.
 
-// OpenPrefix begins the ids of notes that have the Text of the CallKeys of calls that a run left
-// open.
+// OpenPrefix begins the id of each note about calls that a run left open. The note contains the
+// Text of their CallKeys.
 const OpenPrefix = "open "
 
-// MaxOpenCalls bounds the open calls of one run, and the calls of one request that are looked up in
-// the index.
+// MaxOpenCalls bounds how many open calls of one run are remembered, and how many calls of one
+// request are looked up in the index.
 const MaxOpenCalls = 64
 
-// A Scope says which threads may have a call.
+// A Scope limits the threads to which a call may belong.
 type Scope struct {
 	Tenant, Agent, Path string
-	Owner               string // the digest of the principal, "" if unknown
+	Owner               string // the digest of the principal, or "" if unknown
 }
 
 // A CallKey is a hash of a call (its id, its tool and its arguments) and of its Scope. It does not
-// depend on the thread, because some clients of .NET use another thread between a call and its
-// result.
+// depend on the thread, because some clients of .NET send the result of a call on another thread
+// than the call.
 type CallKey [16]byte
 
 // NewCallKey returns the key of a call.
@@ -50,7 +51,7 @@ func NewCallKey(s Scope, c agui.Call) CallKey {
 	return CallKey(sum[:16])
 }
 
-// Text returns the key in the form that a note has.
+// Text returns the key in the form in which notes contain it.
 func (k CallKey) Text() string { return hex.EncodeToString(k[:]) }
 
 func (v *View) callKey(c agui.AskedCall) CallKey {
@@ -62,7 +63,7 @@ func (v *View) RunsOpenCalls() bool {
 	return v.Dialect.Continuer != nil && v.Dialect.Continuer.Continues(v.KnownDialect, v.Backend)
 }
 
-// CallKeys returns the keys of those calls that are known completely.
+// CallKeys returns the keys of those calls whose arguments are known.
 func CallKeys(s Scope, calls []agui.AskedCall) []CallKey {
 	var keys []CallKey
 	for _, c := range calls {
@@ -73,19 +74,24 @@ func CallKeys(s Scope, calls []agui.AskedCall) []CallKey {
 	return keys
 }
 
-// ForwardedInput is the input of a request without the calls that must not reach the backend.
+// ForwardedInput is the input of a request from which calls are removed that must not reach the
+// backend.
 type ForwardedInput struct {
-	Input           agui.RunInput
-	ChangedMessages map[string]agui.Message // the changed messages, by their original bytes; nil if none changed
-	UnknownCalls    int                     // number of removed calls that the backend could run and no known run left to the client
-	AbandonedCalls  int                     // number of removed calls of a lost question that a user message follows
-	IndexError      error                   // error of the index, nil if there was none
+	Input agui.RunInput
+	// by the bytes that the messages had before; nil if none changed
+	ChangedMessages map[string]agui.Message
+	// number of removed calls that the backend could run and that no known run left to the client
+	UnknownCalls int
+	// number of removed calls of a lost question, after which a user message follows
+	AbandonedCalls int
+	IndexError     error // the error of the index, or nil
 }
 
 // WithholdOpenCalls removes calls from the messages that the backend could run although nobody
-// approved them. After a lost question (lost) it also removes calls that a user message follows,
-// because a backend that keeps no state would refuse the history with them. p is the pause that the
-// request answers, nil if there is none; its calls are not removed, because the dialect sends them.
+// approved them. If lost is true, a question was lost. Then it also removes calls that a user
+// message follows, because a backend that stores no state would refuse a history with them. p is
+// the pause that the request answers, or nil. The calls of p are not removed, because the dialect
+// sends them.
 func WithholdOpenCalls(v *View, p *agui.Pause, lost bool) ForwardedInput {
 	out := ForwardedInput{Input: *v.Input}
 	runs := v.RunsOpenCalls() && kit.Continues(*v.Input)
@@ -127,16 +133,18 @@ func WithholdOpenCalls(v *View, p *agui.Pause, lost bool) ForwardedInput {
 	return out
 }
 
-// openCalls decides about the calls without a result of one request.
+// openCalls decides which calls of one request may reach the backend without a result.
 type openCalls struct {
 	*View
-	keys        map[CallKey]bool // calls that the record's questions are about
-	ids         map[string]bool  // ids of such calls whose tool or arguments are not on record
-	stayResults map[CallKey]bool // results of looking calls up in the index: whether they may stay
-	indexError  error            // error of the index
+	keys map[CallKey]bool // calls about which the questions on record are
+	ids  map[string]bool  // ids of such calls whose tool or arguments are not on record
+	// whether a call may stay, for calls that were looked up in the index
+	stayResults map[CallKey]bool
+	indexError  error // the error of the index, or nil
 }
 
-// readAsked collects the calls that the record's questions are about, open or ended.
+// readAsked collects the calls about which the questions on record are, whether these are open or
+// ended.
 func (o *openCalls) readAsked() {
 	for _, p := range o.pauses() {
 		for n := range p.Interrupts {
@@ -157,9 +165,10 @@ func (o *openCalls) readAsked() {
 	}
 }
 
-// mayStay reports whether a call without a result may reach the backend. No question may have been
-// about it, in this thread or in another one of the conversation. If there was a question about an
-// equal call in any thread, a run must have left this call open since.
+// mayStay reports whether a call without a result may reach the backend. A known run must have left
+// the call open, or the request must declare its tool. No question may have been about the call, in
+// this thread or in another thread of the conversation. If a question in any other conversation was
+// about an equal call, a run must have left this call open.
 func (o *openCalls) mayStay(c agui.Call) bool {
 	key := NewCallKey(o.Scope, c)
 	left := o.Memory.LeftOpen(key) || IsNotedOpen(o.Record, key)
@@ -170,7 +179,7 @@ func (o *openCalls) mayStay(c agui.Call) bool {
 		return stays
 	}
 	if o.indexError != nil || len(o.stayResults) == MaxOpenCalls {
-		return false // a run leaves at most that many open
+		return false // a run leaves at most that many calls open
 	}
 	here, somewhere, err := o.Memory.WasAsked(c)
 	if err != nil {

@@ -13,17 +13,19 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// An askedPause is a pause, indexed to find the questions that replies answer.
+// An askedPause is a pause with indexes, by which the question that a reply answers is found.
 type askedPause struct {
 	pause    *agui.Pause
-	result   *store.Result        // how it ended; nil if it is open
-	byKey    map[string][]int     // indexes of its interrupts by the keys that replies use
-	runCalls map[string]bool      // the calls that an approval runs
-	earlier  map[earlierReply]int // number of such replies that have not been met yet
-	digests  map[string]string    // digests of its answers; nil until needed
+	result   *store.Result    // how the pause ended; nil if it is open
+	byKey    map[string][]int // maps a key that replies use to the indexes of interrupts
+	runCalls map[string]bool  // the calls that run if they are approved
+	// how many replies of each kind from before the question were not seen yet
+	earlier map[earlierReply]int
+	digests map[string]string // the digests of the pause's answers; nil until needed
 }
 
-// An earlierReply identifies a reply that the messages had before the question was asked.
+// An earlierReply identifies a reply that was already in the messages before the question was
+// asked.
 type earlierReply struct{ key, answerDigest string }
 
 func newAsked(p *agui.Pause, result *store.Result) askedPause {
@@ -48,8 +50,9 @@ func newAsked(p *agui.Pause, result *store.Result) askedPause {
 	return a
 }
 
-// answer returns the answer that a reply gives to a question of the pause. past reports that the
-// reply is too late to count as an answer. ok is false if it answers no question.
+// answer returns the answer that the reply one, in the message m, gives to a question of the pause.
+// past is true if the reply is too late to count as an answer. ok is false if the reply answers
+// none of the pause's questions.
 func (a *askedPause) answer(reader translate.HistoryReader, m agui.Message, one translate.Reply) (answer agui.Answer, past, ok bool) {
 	if a.pause.Dialect != one.Dialect || one.Unclear {
 		return answer, false, false
@@ -71,9 +74,10 @@ func (a *askedPause) answer(reader translate.HistoryReader, m agui.Message, one 
 	return answer, false, false
 }
 
-// readsTwice reports whether the text of a tool message that answers a question is JSON with a key
-// twice, so that readers differ in which value counts. In a text that is not a decision, keys that
-// only look alike are allowed, and if it is part of the history (past) it is not checked.
+// readsTwice reports whether the answer in a tool message is ambiguous: its text is JSON that
+// contains a key twice, and readers differ in which value counts. If the answer is not a yes or a
+// no, keys may look alike. If past is true, such an answer is part of the history and is not
+// checked at all.
 func (a *askedPause) readsTwice(m agui.Message, question string, past bool) bool {
 	i := a.pause.Interrupt(question)
 	decision := i != nil && (i.Yes != nil || i.No != nil)
@@ -84,8 +88,8 @@ func (a *askedPause) readsTwice(m agui.Message, question string, past bool) bool
 	return (decision || !past) && kit.CheckText(agui.View(m.JSON).Get("content"), place) != nil
 }
 
-// isEarlierReply reports whether the messages had the reply before the pause asked. Each such reply
-// is counted once.
+// isEarlierReply reports whether the reply was already in the messages before the pause asked. It
+// counts each such reply once.
 func (a *askedPause) isEarlierReply(one translate.Reply, answer agui.Answer) bool {
 	if a.earlier[earlierReply{key: one.Key}] > 0 && a.pause.HasMessage(answer.Message) {
 		return true
@@ -106,8 +110,8 @@ func (a *askedPause) endedWith(answer agui.Answer) bool {
 	return a.digests[answer.ID] == contract.DigestOf(answer)
 }
 
-// askedPauses returns the pauses that replies may answer: those of the thread, newest first, then
-// the linked ones.
+// askedPauses returns the pauses that replies may answer: those of the thread, the newest first,
+// and then the linked pauses.
 func (v *View) askedPauses() []askedPause {
 	var list []askedPause
 	if p := v.Record.Pause; p != nil {
@@ -124,10 +128,9 @@ func (v *View) askedPauses() []askedPause {
 	return list
 }
 
-// PriorReplies returns the replies to the questions of p that exist before p asks. They are in the
-// messages of came, the request as the client sent it, and in shown, the messages of the stream.
-// whole reports that shown is complete; if it is not, each question counts as having one earlier
-// reply.
+// PriorReplies returns replies to the questions of p that exist before p asks them. They are in the
+// messages of came, the request as the client sent it, or in shown, the messages of the stream. If
+// whole is false, shown is not complete. Then it counts as if each question had one earlier reply.
 func PriorReplies(reader translate.HistoryReader, p *agui.Pause, came *agui.RunInput, shown []agui.Message, whole bool) (_ []agui.EarlierReply, err error) {
 	defer dialect.CatchPanic("Replies", &err)
 	if reader == nil || !HasKeys(p) {
@@ -165,7 +168,7 @@ func PriorReplies(reader translate.HistoryReader, p *agui.Pause, came *agui.RunI
 	return list, nil
 }
 
-// HasKeys reports whether a message can answer a question of the pause.
+// HasKeys reports whether the pause has a question that a message can answer.
 func HasKeys(p *agui.Pause) bool {
 	return slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool { return len(i.Keys) > 0 })
 }

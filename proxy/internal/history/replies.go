@@ -14,23 +14,23 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Reply is a decision in a message, related to the record.
+// A Reply is a decision in a message, together with what the record knows of it.
 type Reply struct {
 	translate.Reply
-	Pause        *agui.Pause // the pause whose question it answers, nil if none is known
+	Pause        *agui.Pause // the pause whose question it answers, or nil if none is known
 	Answer       agui.Answer // its answer to that question
-	Call         string      // id of the call that the message is about, "" if it names none
-	WasAnswer    bool        // the pause ended without an error with this answer
-	IsAnswer     bool        // it counts as an answer of this request
-	RepeatsEntry bool        // it repeats an entry of the request's resume array
+	Call         string      // the id of the call that the message is about, or "" if it names none
+	WasAnswer    bool        // the pause has ended without an error, with this answer
+	IsAnswer     bool        // the reply counts as an answer of this request
+	RepeatsEntry bool        // the reply repeats an entry of the request's resume array
 }
 
 // isRecorded reports whether the reply is an answer of this request or of an earlier one.
 func (d *Reply) isRecorded() bool { return d.IsAnswer || d.RepeatsEntry || d.WasAnswer }
 
-// counts reports whether a request may end with the reply: it is an answer, or a part of the
-// history. An answer to an earlier question counts only if no backend would take it for a new
-// answer at that place.
+// counts reports whether a request may end with the reply, because it is an answer or a part of the
+// history. An answer to an earlier question counts only if no backend would read it as a new answer
+// in that position.
 func (d *Reply) counts() bool {
 	return d.IsAnswer || d.RepeatsEntry || d.WasAnswer && (d.Keep || d.TooLate)
 }
@@ -38,10 +38,10 @@ func (d *Reply) counts() bool {
 // Replies are the replies in the messages of a request, in the order of the messages.
 type Replies []Reply
 
-// ReadReplies finds the replies in the messages of the request and relates them to the pauses of
-// the view. The list has each reply that decides on a call that needs an approval, and each reply
-// whose question is on record. Replies that no question was asked for matter because some backends
-// believe the messages that something was approved.
+// ReadReplies finds the replies in the messages of the request, and finds the pauses of the view
+// that they answer. The list contains each reply that decides on a call that needs an approval, and
+// each reply whose question is on record. Replies to a question that was never asked matter too,
+// because some backends believe a message that says that something was approved.
 func ReadReplies(v *View) Replies {
 	reader := v.Dialect.Reader
 	if reader == nil || len(v.Input.Messages) == 0 {
@@ -52,8 +52,8 @@ func ReadReplies(v *View) Replies {
 	known := func(key string) bool {
 		return slices.ContainsFunc(pauses, func(a askedPause) bool { return a.byKey[key] != nil })
 	}
-	var claims *kit.ClaimedCalls // nil until it is needed
-	var left map[string]bool     // nil until it is needed
+	var claims *kit.ClaimedCalls // nil until needed
+	var left map[string]bool     // nil until needed
 	for one := range reader.Replies(*v.Input, v.KnownDialect) {
 		is := known(one.Key)
 		if is && len(v.Record.Notes) > 0 {
@@ -61,7 +61,7 @@ func ReadReplies(v *View) Replies {
 				claims = kit.ClaimsOf(*v.Input)
 			}
 			if isReused(v.Record, claims, one.At, one.Key) {
-				continue // the result of the client's own call
+				continue // it is the result of the client's own call
 			}
 		}
 		if one.DecidesUnlessLeft && left == nil {
@@ -79,16 +79,16 @@ func ReadReplies(v *View) Replies {
 	return list
 }
 
-// relateReplies sets for each reply the question that it answers, and whether that pause ended
-// without an error with this answer.
+// relateReplies sets in each reply the question that it answers. It also sets whether the pause of
+// that question has ended without an error, with this answer.
 func (v *View) relateReplies(list Replies, pauses []askedPause) {
-	var told map[string]bool // nil until it is needed
+	var told map[string]bool // nil until needed
 	at, seen, isTold, looked := -1, agui.SeenMessage{}, false, false
 	for n := range list {
 		d := &list[n]
 		m := v.Input.Messages[d.At]
 		d.Call = m.ToolCallID
-		if d.At != at { // computed once for each message, because a message may have very many replies
+		if d.At != at { // computed once for each message, because one may have very many replies
 			at, seen, looked = d.At, agui.NewSeenMessage(m), false
 		}
 		a := d.relateToPause(v.Dialect.Reader, m, seen, pauses)
@@ -107,12 +107,13 @@ func (v *View) relateReplies(list Replies, pauses []askedPause) {
 	}
 }
 
-// relateToPause sets the newest pause whose question the reply answers, and returns it, nil if
-// there is none.
+// relateToPause finds the newest pause with a question that the reply answers, and sets it in the
+// reply. It returns that pause, or nil if there is none.
 func (d *Reply) relateToPause(reader translate.HistoryReader, m agui.Message, seen agui.SeenMessage, pauses []askedPause) *askedPause {
 	for n := range pauses {
 		a := &pauses[n]
-		if d.Unclear && a.byKey[d.Key] != nil { // some backend could take it for a decision, even after the question has ended
+		// a backend could read it as a decision, even after the question has ended
+		if d.Unclear && a.byKey[d.Key] != nil {
 			d.Decides = true
 			return nil
 		}
@@ -131,8 +132,8 @@ func (d *Reply) relateToPause(reader translate.HistoryReader, m agui.Message, se
 	return nil
 }
 
-// toldAnswerMessages returns the tool messages, in canonical form, by which the client was sent the
-// answers to calls. They may differ from the answers themselves.
+// toldAnswerMessages returns the tool messages that contained answers to calls when they were sent
+// to the client, in canonical form. The text of such a message may differ from the answer itself.
 func (v *View) toldAnswerMessages() map[string]bool {
 	set := map[string]bool{}
 	for _, result := range v.Record.Results {
@@ -153,16 +154,16 @@ func (v *View) toldAnswerMessages() map[string]bool {
 	return set
 }
 
-// isResult reports whether a question of the reply's dialect was about the call that the reply
+// isResult reports whether a pause of the reply's dialect asked about the call that the reply
 // names.
 func isResult(pauses []askedPause, one translate.Reply) bool {
 	return slices.ContainsFunc(pauses, func(a askedPause) bool { return a.pause.Dialect == one.Dialect && a.runCalls[one.Key] })
 }
 
-// EndInStray reports whether the request ends in a decision on a question that is not on record. A
-// decision that later text of a person, or an answer to a known question, follows is old and is
-// removed instead. Text in the same message does not count as later. names is the call that the
-// decision is about, "" if that is not known.
+// EndInStray reports whether the request ends in a decision on a question that is not on record. If
+// later text of a person, or an answer to a known question, follows the decision, the decision is
+// old and is removed instead. Text in the same message does not count as later. names is the call
+// that the decision is about, or "" if that is not known.
 func (list Replies) EndInStray(in *agui.RunInput, open *agui.Pause) (is bool, names string) {
 	last := -1
 	for here := range list.byMessage() {
@@ -171,8 +172,9 @@ func (list Replies) EndInStray(in *agui.RunInput, open *agui.Pause) (is bool, na
 		}
 		for n := range here {
 			d := &here[n]
-			// If the request has entries, a reply that is too late or answers an earlier question
-			// only repeats something. The entries count, and the reply is removed.
+			// A reply that is too late, or that answers an earlier question, only repeats something
+			// if the request has entries in resume. Then the entries count, and the reply is
+			// removed.
 			late := d.WasAnswer || d.TooLate && d.Pause != nil && d.Pause == open
 			if !d.Decides || late && len(in.Resume) > 0 {
 				continue
@@ -186,10 +188,10 @@ func (list Replies) EndInStray(in *agui.RunInput, open *agui.Pause) (is bool, na
 	return last >= 0 && last >= list.LastSaid(in.Messages), names
 }
 
-// markRepeatedEntries marks replies without a known question whose message repeats an entry of the
-// request's resume array, as CopilotKit's does. A dialect may read such a message as a decision on
-// another call than the one of its question: ADK asks with a call of its own about the call that
-// the client was shown. The entry counts.
+// markRepeatedEntries marks replies whose message repeats an entry of the request's resume array,
+// as CopilotKit's does, and whose question is not known. A dialect may read such a message as a
+// decision on another call than the one of its question. For example, ADK asks about the call that
+// the client was shown by a call of its own. The entry counts, and not the message.
 func (v *View) markRepeatedEntries(list Replies) {
 	if len(list) == 0 || len(v.Input.Resume) == 0 {
 		return
@@ -213,7 +215,8 @@ func (v *View) markRepeatedEntries(list Replies) {
 	}
 }
 
-// Unanswered returns the replies, with none of them marked as an answer of this request.
+// Unanswered returns a copy of the replies in which no reply is marked as an answer of this
+// request.
 func (list Replies) Unanswered() Replies {
 	out := slices.Clone(list)
 	for n := range out {
@@ -222,7 +225,8 @@ func (list Replies) Unanswered() Replies {
 	return out
 }
 
-// byMessage iterates over the replies of each message, in order.
+// byMessage iterates over the messages with replies, in order. It yields the replies of each
+// message.
 func (list Replies) byMessage() iter.Seq[Replies] {
 	return func(yield func(Replies) bool) {
 		for from := 0; from < len(list); {
@@ -238,7 +242,7 @@ func (list Replies) byMessage() iter.Seq[Replies] {
 	}
 }
 
-// repliesAt returns the replies in the message with the given index.
+// repliesAt returns the replies in the message at the index place.
 func (list Replies) repliesAt(place int) Replies {
 	by := func(d Reply, place int) int { return d.At - place }
 	from, _ := slices.BinarySearchFunc(list, place, by)
@@ -246,8 +250,8 @@ func (list Replies) repliesAt(place int) Replies {
 	return list[from:to]
 }
 
-// LastSaid returns the index of the last message with text of a person or an answer to a question,
-// -1 if there is none.
+// LastSaid returns the index of the last message that contains text of a person or an answer to a
+// question. It returns -1 if there is none.
 func (list Replies) LastSaid(messages []agui.Message) int {
 	for at := len(messages) - 1; at >= 0; at-- {
 		switch here := list.repliesAt(at); {
@@ -261,8 +265,8 @@ func (list Replies) LastSaid(messages []agui.Message) int {
 	return -1
 }
 
-// Carriers returns the messages that have answers. others have no answer of this request, but one
-// to an earlier question. mixed also contain something else.
+// Carriers returns messages that contain answers. others are those that contain no answer of this
+// request, but an answer to an earlier question. mixed are those that also contain something else.
 func (list Replies) Carriers() (others, mixed []agui.SeenMessage) {
 	for here := range list.byMessage() {
 		at := slices.IndexFunc(here, func(d Reply) bool { return d.isRecorded() })

@@ -15,20 +15,20 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A client's history may lack a call whose result it has, because the client left out a message or
-// got only the result. It may also have results that no backend sent. The backend gets the calls
-// and results that are on record.
+// A client's history may contain a result without its call, because the client omitted a message or
+// got only the result. It may also contain results that no backend sent. The backend must get the
+// calls and results that are on record.
 
-// CompletedMessages are the messages of a request with the results that a backend sent, and their
-// calls.
+// CompletedMessages are the messages of a request after missing calls were added, and results that
+// no backend sent were removed.
 type CompletedMessages struct {
-	Messages []agui.Message // the same list if nothing had to be changed
-	MadeUp   int            // number of messages removed because the client made up the results in them
+	Messages []agui.Message // the same slice if nothing was changed
+	MadeUp   int            // the number of removed messages, whose results the client had made up
 	PutBack  bool           // missing calls were added
 }
 
-// CompleteMessages removes results from the request's messages that no backend sent, and adds the
-// calls that the messages lack.
+// CompleteMessages removes results that no backend sent from the request's messages. It adds calls
+// that the messages lack.
 func CompleteMessages(v *View) CompletedMessages {
 	done := CompletedMessages{Messages: v.Input.Messages}
 	if !slices.ContainsFunc(v.Input.Messages, func(m agui.Message) bool { return m.Role == "tool" }) {
@@ -47,12 +47,12 @@ func CompleteMessages(v *View) CompletedMessages {
 	return done
 }
 
-// OwnPrefix begins the ids of notes that have the hashes of results that Holdpoint sent in its own
-// words.
+// OwnPrefix begins the id of each note about Holdpoint's own results. These are results whose text
+// Holdpoint has written. The note contains the hashes of the results.
 const OwnPrefix = "own "
 
-// OwnNote returns the note about the results among events that Holdpoint sends in its own words
-// after an answer to a pause. ok is false if there are none.
+// OwnNote returns the note about Holdpoint's own results. told are the events that Holdpoint sends
+// after an answer to a pause. ok is false if they contain no result.
 func OwnNote(pauseID string, told []agui.Event) (n store.Note, ok bool) {
 	var hashes []string
 	for _, ev := range told {
@@ -66,15 +66,16 @@ func OwnNote(pauseID string, told []agui.Event) (n store.Note, ok bool) {
 	return store.Note{ID: OwnPrefix + pauseID, Text: agui.MustMarshal(hashes)}, true
 }
 
-// maxOwnNoted bounds the results of one pause that are noted.
+// maxOwnNoted bounds how many results of one pause are noted.
 const maxOwnNoted = 64
 
-// ownHash returns the hash that a note has for a result.
+// ownHash returns the hash that a note contains for one of Holdpoint's own results.
 func ownHash(call, content string) string { return ids.Digest("own result", call, content)[:32] }
 
-// ownResults returns a function that reports whether a message is a result that Holdpoint wrote.
-// Either the record notes it, or it has one of the current texts (package words). The texts are
-// needed because a record can be lost, and a chat can continue under another thread.
+// ownResults returns a function that reports whether a message is a result that Holdpoint has
+// written. It is one if the record notes it, or if its text is one of the current texts (package
+// words). The texts are needed because a record can be lost, and because a chat can continue on
+// another thread.
 func (v *View) ownResults() func(agui.Message) bool {
 	noted := map[string]bool{}
 	for _, n := range v.Record.Notes {
@@ -94,13 +95,16 @@ func (v *View) ownResults() func(agui.Message) bool {
 	}
 }
 
-// withoutOwnResults returns the messages without the results that Holdpoint wrote. A backend that
-// keeps its thread has the outcome of the call already. If the backend's model gets the calls of
-// the request and no question about the call is on record any more, the nearest earlier call is
-// removed too, because model providers refuse a call without a result. The call of an open question
-// stays, because its answer is sent with it, unless the backend keeps no state. A result with the
-// same text that the record has as the backend's own, or as one that the backend got, was written
-// by somebody else and stays.
+// withoutOwnResults removes the results that Holdpoint has written from the messages. A backend
+// that stores its thread already has the real result of the call.
+//
+// The nearest earlier call of a removed result is removed too, because model providers refuse a
+// call without a result. This happens if the backend's model gets the calls of the request and no
+// question about the call is on record any more. The call of an open question stays, because its
+// answer is sent with it, unless the backend stores no state.
+//
+// A result with the same text was written by somebody else if the record has it as the backend's
+// own, or as one that the backend got. Such a result stays.
 func (v *View) withoutOwnResults(list []agui.Message, pauses []*agui.Pause) []agui.Message {
 	isOwn := v.ownResults()
 	if !slices.ContainsFunc(list, isOwn) {
@@ -113,7 +117,8 @@ func (v *View) withoutOwnResults(list []agui.Message, pauses []*agui.Pause) []ag
 	in := *v.Input
 	in.Messages = nil
 	gone := map[callAt]int{}
-	holders := map[string]int{} // index of the latest message with the call, because some models repeat ids
+	// index of the latest message with the call, because some models repeat ids
+	holders := map[string]int{}
 	for _, m := range list {
 		if isOwn(m) && !others[m.ToolCallID] {
 			if at, held := holders[m.ToolCallID]; held && !stays[m.ToolCallID] {
@@ -122,7 +127,8 @@ func (v *View) withoutOwnResults(list []agui.Message, pauses []*agui.Pause) []ag
 			continue
 		}
 		if !m.Plain {
-			for _, c := range kit.Calls(agui.View(m.JSON)) { // with keys in any spelling, as in WithoutOpenCalls
+			// accepts any spelling of keys, as WithoutOpenCalls does
+			for _, c := range kit.Calls(agui.View(m.JSON)) {
 				for _, id := range kit.Texts(c, "id") {
 					holders[id] = len(in.Messages)
 				}
@@ -138,9 +144,9 @@ func (v *View) withoutOwnResults(list []agui.Message, pauses []*agui.Pause) []ag
 	return in.Messages
 }
 
-// othersResults returns the calls whose results have one of Holdpoint's texts but are in the
-// messages that the record keeps. Those never include results that Holdpoint wrote. Calls with a
-// question are not included.
+// othersResults returns the calls whose result has one of Holdpoint's texts but is not Holdpoint's
+// own. Such a result is in the messages of the record, and these never contain results that
+// Holdpoint has written. Calls about which a question is on record are not included.
 func (v *View) othersResults(list []agui.Message, pauses []*agui.Pause, isOwn func(agui.Message) bool) map[string]bool {
 	wanted, asked := map[string]bool{}, askedCalls(pauses...)
 	for _, m := range list {
@@ -161,7 +167,8 @@ func (v *View) othersResults(list []agui.Message, pauses []*agui.Pause, isOwn fu
 		})
 	}
 	read(v.askedMessages())
-	for _, result := range v.Record.Results { // the newest result has the messages of earlier ones
+	// the newest result contains the messages of earlier results
+	for _, result := range v.Record.Results {
 		if !result.Tombstone {
 			read(v.endedMessages(result))
 			break
@@ -170,10 +177,11 @@ func (v *View) othersResults(list []agui.Message, pauses []*agui.Pause, isOwn fu
 	return others
 }
 
-// contentOf returns the content of a tool message. The in-tree client encodes each as JSON.
+// contentOf returns the content of a tool message as text. The in-tree client of .NET encodes it as
+// JSON.
 func contentOf(m agui.Message) string { return textOf(agui.View(m.JSON).Get("content").Str) }
 
-// textOf returns the text of a content, which may be encoded as a JSON string.
+// textOf returns the text of a content. The content may be a JSON string that contains the text.
 func textOf(content string) string {
 	if len(content) > 1 && content[0] == '"' {
 		var text string
@@ -184,7 +192,8 @@ func textOf(content string) string {
 	return content
 }
 
-// The results that .NET clients make up for calls (Microsoft.Extensions.AI 9.10 to 10.11).
+// These are the texts of results that .NET clients make up for calls (Microsoft.Extensions.AI 9.10
+// to 10.11).
 var (
 	madeUpError   = regexp.MustCompile(`^Error: Requested function ".*" not found\.$`)
 	madeUpDenials = []string{
@@ -194,8 +203,8 @@ var (
 	}
 )
 
-// isMadeUp reports whether a message is a result that a .NET client made up, for an answer that it
-// could not send or that had no effect.
+// isMadeUp reports whether a message is a result that a .NET client made up. Such a client does so
+// if it could not send an answer, or if an answer had no effect.
 func isMadeUp(m agui.Message) bool {
 	if m.Role != "tool" {
 		return false
@@ -205,18 +214,22 @@ func isMadeUp(m agui.Message) bool {
 }
 
 // withoutMadeUp removes results that the client made up for calls with a question. It returns the
-// other messages, and the number of removed ones. A made-up result is removed if the question is
-// open and the result is new, or if the question has ended and the list has another result of the
-// call. The call of a removed result is removed too in three cases: the question is open and the
-// call is new; the question is open and v.Omits is set, because such a client writes the call only
-// together with a result that it made up; or the question has ended and the list has the call
+// other messages, and the number of removed ones.
+//
+// A made-up result is removed if the question is open and the result is new. It is also removed if
+// the question has ended and the list contains another result of the call.
+//
+// The call of a removed result is removed too in three cases. The question is open and the call is
+// new. Or the question is open and v.OmitsCalls is true: such a client writes the call only
+// together with a result that it made up. Or the question has ended and the list contains the call
 // twice.
 func (v *View) withoutMadeUp(list []agui.Message, pauses []*agui.Pause) (kept []agui.Message, gone int) {
 	if !slices.ContainsFunc(list, isMadeUp) {
 		return list, 0
 	}
 	asked := map[string]*agui.Pause{}
-	for _, p := range slices.Backward(pauses) { // the newest pause of a call counts
+	// backward, so that the newest pause of a call counts
+	for _, p := range slices.Backward(pauses) {
 		for n := range p.Interrupts {
 			for _, call := range CallsOf(&p.Interrupts[n]) {
 				asked[call] = p
@@ -232,8 +245,9 @@ func (v *View) withoutMadeUp(list []agui.Message, pauses []*agui.Pause) (kept []
 			calls[id]++
 		}
 	}
-	out := map[int]map[string]bool{} // calls to remove, by the index of their message; an empty entry removes a whole tool message
-	holders := map[string]int{}      // index of the latest message with the call
+	// calls to remove, by the index of their message; an empty map removes the whole tool message
+	out := map[int]map[string]bool{}
+	holders := map[string]int{} // the index of the latest message with the call
 	waiting := v.Record.Pause
 	last := lastKnown(list, waiting)
 	for at, m := range list {
@@ -278,8 +292,8 @@ func (v *View) withoutMadeUp(list []agui.Message, pauses []*agui.Pause) (kept []
 	return kept, len(list) - len(kept)
 }
 
-// lastKnown returns the index of the last message that existed when the pause was opened, -1 if
-// none is known.
+// lastKnown returns the index of the last message that existed when the pause p was raised. It
+// returns -1 if no such message is known.
 func lastKnown(list []agui.Message, p *agui.Pause) int {
 	if p == nil {
 		return -1

@@ -11,11 +11,11 @@ import (
 	"holdpoint/store"
 )
 
-// ResumeMessages returns the messages for a resume of p: those that the record keeps, followed by
-// those of the request that the record does not have. The request may have fewer messages
-// (messages: [] is legal) or new ones. An answer to an earlier question is not new; the record has
-// omitted it. whole reports that no message of the conversation is missing. ours reports that
-// Holdpoint itself sent the request.
+// ResumeMessages returns the messages for a run that resumes p: the record's messages, followed by
+// those messages of the request that the record does not contain. The request may have fewer
+// messages (messages: [] is legal) or new ones. An answer to an earlier question is not new; the
+// record omits it on purpose. whole is true if no message of the conversation is missing. ours is
+// true if Holdpoint itself sent the request.
 func ResumeMessages(in *agui.RunInput, p *agui.Pause, replies Replies, ours bool) (list []agui.Message, whole bool) {
 	known := MessagesIn(p.Messages)
 	ids := map[string]bool{}
@@ -38,7 +38,8 @@ func ResumeMessages(in *agui.RunInput, p *agui.Pause, replies Replies, ours bool
 			switch seen := agui.NewSeenMessage(m); {
 			case m.ID == "" && p.HasMessage(seen):
 				continue
-			case settled[answered{seen, m.ToolCallID}] && (m.ID == "" || !ids[m.ID]): // it would be added after the question
+			// otherwise this answer would be added after the question
+			case settled[answered{seen, m.ToolCallID}] && (m.ID == "" || !ids[m.ID]):
 				ids[m.ID] = true
 				continue
 			}
@@ -49,12 +50,12 @@ func ResumeMessages(in *agui.RunInput, p *agui.Pause, replies Replies, ours bool
 		}
 	}
 	if len(known) > 0 || ours {
-		return list, true // the record's messages are complete, except for answers that were removed
+		return list, true // the record lacks only answers that were removed on purpose
 	}
 	return list, !slices.ContainsFunc(p.SeenMessages, func(s agui.SeenMessage) bool { return s.ID != "" && !ids[s.ID] })
 }
 
-// MessagesIn returns the messages of a JSON array.
+// MessagesIn parses the messages of a JSON array.
 func MessagesIn(array json.RawMessage) []agui.Message {
 	var list []agui.Message
 	gjson.ParseBytes(array).ForEach(func(_, m gjson.Result) bool {
@@ -64,8 +65,8 @@ func MessagesIn(array json.RawMessage) []agui.Message {
 	return list
 }
 
-// ResumeState returns the state for a resume of p: that of the request if it has members, else that
-// of the record.
+// ResumeState returns the state for a run that resumes p. If the state of the request has members,
+// it is the request's, and otherwise the record's.
 func ResumeState(in *agui.RunInput, p *agui.Pause) json.RawMessage {
 	if len(gjson.ParseBytes(in.State).Map()) == 0 && len(p.State) > 0 {
 		return p.State
@@ -73,10 +74,10 @@ func ResumeState(in *agui.RunInput, p *agui.Pause) json.RawMessage {
 	return in.State
 }
 
-// WithAnswers reports whether the stored messages include all messages of the request (whole), and
-// returns them. A message of the request that only contains an answer may be missing, because it
-// was too late or is on record. It is added to the list if its call would be left without a result,
-// which some backends refuse.
+// WithAnswers compares the stored messages in list with those of the request. whole is true if list
+// contains all messages of the request. A message that contains only an answer may be missing from
+// list, because the answer was too late or is on record. with is list with such messages added if
+// their call would otherwise be left without a result, which some backends refuse.
 func WithAnswers(list []json.RawMessage, request []agui.Message, onlyAnswers func(agui.Message) bool) (with []json.RawMessage, whole bool) {
 	held, answered, places := map[agui.SeenMessage]bool{}, map[string]bool{}, map[string]int{}
 	for n, raw := range list {
@@ -90,7 +91,7 @@ func WithAnswers(list []json.RawMessage, request []agui.Message, onlyAnswers fun
 			places[call.Get("id").Str] = n
 		}
 	}
-	after := map[int][]json.RawMessage{} // messages to insert, by the index that they follow
+	after := map[int][]json.RawMessage{} // maps an index to the messages to insert after it
 	for _, m := range request {
 		if held[agui.Identity(m)] {
 			continue
@@ -112,9 +113,9 @@ func WithAnswers(list []json.RawMessage, request []agui.Message, onlyAnswers fun
 	return with, true
 }
 
-// OnlyAnswers returns a function that reports whether a message of the request answers a question
-// of the view and contains nothing else. declared returns the calls whose tools the request
-// declares: their results are not answers if their question is not on record.
+// OnlyAnswers returns a function. That function reports whether a message of the request answers a
+// question of the view and contains nothing else. declared returns the calls whose tools the
+// request declares. A result of such a call is not an answer if the question is not on record.
 func OnlyAnswers(v *View, c *contract.Case, declared func() map[string]bool) func(agui.Message) bool {
 	pauses := v.pauses()
 	known := c.OnlyAnswers(pauses...)
@@ -131,17 +132,17 @@ func OnlyAnswers(v *View, c *contract.Case, declared func() map[string]bool) fun
 	return func(m agui.Message) bool { return known(m) || forgotten(m) && !own[m.ToolCallID] }
 }
 
-// CatchUp returns the messages for a chat that has missed the end of its question: before are those
-// of the record at that end, and all also includes the new messages. They replace the chat's own
-// history, which the backend would believe. known is false if the record does not have those
-// messages.
+// CatchUp returns the messages for a chat that has missed the end of its question. before are the
+// messages that the record has of that end. all are these and the new messages. They replace the
+// chat's own history, because the backend would believe that history. known is false if the record
+// does not contain those messages.
 func CatchUp(shown store.Snapshots, newMessages []agui.Message) (before, all []agui.Message, known bool) {
 	before = MessagesIn(shown.Messages)
 	return before, slices.Concat(before, newMessages), len(before) > 0
 }
 
-// NewAmong returns the messages of list that are also in newMessages, in the form that they have in
-// list.
+// NewAmong returns the messages of list that are also in newMessages. They have the form that they
+// have in list.
 func NewAmong(list, newMessages []agui.Message) []agui.Message {
 	if len(newMessages) == 0 {
 		return nil

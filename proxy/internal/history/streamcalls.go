@@ -13,18 +13,18 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// StreamCalls has the calls of a run's stream that have no result yet, at most the last
+// StreamCalls are the calls of a run's stream that have no result yet. They are at most the last
 // MaxOpenCalls. The zero value is empty.
 type StreamCalls []StreamCall
 
-// A StreamCall is a call of a stream.
+// A StreamCall is one call of a stream.
 type StreamCall struct {
 	ID                string
-	DeclaredByRequest bool // the request declares its tool
+	DeclaredByRequest bool // the request declares the tool of the call
 }
 
-// Note adds the call that the event begins, or removes the call whose result it is. in is the
-// request.
+// Note adds the call that the event begins. If the event is a result, it removes the calls with the
+// result's id. in is the request.
 func (s *StreamCalls) Note(ev agui.Event, in *agui.RunInput) {
 	switch ev.Type {
 	case agui.CallStart, agui.CallChunk:
@@ -38,16 +38,17 @@ func (s *StreamCalls) Note(ev agui.Event, in *agui.RunInput) {
 	}
 }
 
-// NoteSnapshot adds the calls of the client's tools in the last message of a MESSAGES_SNAPSHOT,
-// because some backends send a call only there. A call that the request already had is not added:
-// the backend may only repeat what the client made up. came is the request as the client sent it.
+// NoteSnapshot adds calls from the last message of a MESSAGES_SNAPSHOT, because some backends send
+// a call only there. It adds only calls of the client's tools. It does not add a call that the
+// request already contained, because the backend may only repeat what the client made up. came is
+// the request as the client sent it.
 func (s *StreamCalls) NoteSnapshot(ev agui.Event, came *agui.RunInput) {
 	var last gjson.Result
 	agui.View(ev.JSON).Get("messages").ForEach(func(_, m gjson.Result) bool { last = m; return true })
 	if last.Get("role").Str != "assistant" {
 		return
 	}
-	var claims *kit.ClaimedCalls // nil until it is needed
+	var claims *kit.ClaimedCalls // nil until needed
 	for _, c := range last.Get("toolCalls").Array() {
 		id, name := c.Get("id").Str, c.Get("function.name").Str
 		if !came.Declares(name) || slices.ContainsFunc(*s, func(o StreamCall) bool { return o.ID == id }) {
@@ -69,37 +70,38 @@ func (s *StreamCalls) add(c StreamCall) {
 	*s = append(*s, c)
 }
 
-// Forget removes all calls with the id.
+// Forget removes all calls with that id.
 func (s *StreamCalls) Forget(call string) {
 	*s = slices.DeleteFunc(*s, func(c StreamCall) bool { return c.ID == call })
 }
 
-// OpenCallNotes has what must be remembered about the calls that a run has left to its client.
+// OpenCallNotes is what must be remembered about calls that a run has left to its client.
 type OpenCallNotes struct {
-	LeftCalls []ThreadCall // calls that the client may answer
-	OpenCalls []CallKey    // calls that a later request may contain without a result
-	// OpenNote is the note for OpenCalls, and OwnNote the note for the calls of the client's own
-	// tools. They belong into the record of View.Thread. Own is the number of calls in OwnNote. A note
-	// is nil if none is needed.
+	LeftCalls []ThreadCall // the calls that the client may answer
+	OpenCalls []CallKey    // the calls that a later request may contain without a result
+	// OpenNote is the note about OpenCalls. OwnNote is the note about the calls of the client's own
+	// tools, and Own is how many calls it contains. Both notes belong into the record of
+	// View.Thread. A note is nil if it is not needed.
 	OpenNote, OwnNote *store.Note
 	Own               int
-	ReusedCalls       []ReusedCall // notes for the record of the view
+	ReusedCalls       []ReusedCall // the notes about them belong into the record of the view
 }
 
-// A ReusedCall is a call with the id of an earlier call that had a question, and the note about it.
+// A ReusedCall is a call that has the id of an earlier call with a question. Note is the note about
+// it.
 type ReusedCall struct {
 	Call string
 	Note store.Note
 }
 
-// OpenNotes returns what must be remembered about the calls. plainly reports that the run ended
-// without an error and asked nothing: then a call whose tool the request does not declare is also
-// the client's to answer, and may occur in a later request without a result. asked returns a call
-// as the client was shown it.
+// OpenNotes returns what must be remembered about the calls s. plainly is true if the run ended
+// without an error and asked no question. Then the client may also answer a call whose tool the
+// request does not declare, and a later request may contain that call without a result. asked
+// returns a call as it was shown to the client.
 //
 // The record notes the open calls if the run also left a call of a declared tool open, because the
-// result of that call may arrive after a restart or at another replica. It notes the calls of the
-// client's own tools if a backend could read their results as decisions.
+// result of that call may arrive after a restart or at another replica. The record notes the calls
+// of the client's own tools if a backend could read their results as decisions.
 func (s StreamCalls) OpenNotes(v *View, asked func(call string) (agui.AskedCall, bool), plainly bool) OpenCallNotes {
 	var left OpenCallNotes
 	runs := plainly && v.RunsOpenCalls()
@@ -136,7 +138,8 @@ func (s StreamCalls) OpenNotes(v *View, asked func(call string) (agui.AskedCall,
 	return left
 }
 
-// noteOf returns the note that has the hashes of some calls. Equal lists give the same note.
+// noteOf returns the note that contains the hashes of some calls. Its id begins with prefix. Equal
+// lists give the same note.
 func noteOf(prefix string, hashes []string) *store.Note {
 	text := agui.MustMarshal(hashes)
 	sum := sha256.Sum256(text)
