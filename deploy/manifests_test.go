@@ -588,7 +588,7 @@ func checkAround(t *testing.T, d deployment, objects []object) {
 	}
 }
 
-// TestVersions: the chart and the files name the newest version.
+// TestVersions: the chart and the Kustomize component must name the newest version of CHANGELOG.md.
 func TestVersions(t *testing.T) {
 	version := released(t)
 	for path, want := range map[string]string{

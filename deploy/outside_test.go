@@ -22,7 +22,8 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// additions returns the manifests that refer to a Holdpoint but contain none, by path.
+// additions returns the manifests that refer to a Holdpoint but do not contain one, such as an
+// Ingress. The keys are the paths of the files.
 func additions(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -47,7 +48,8 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestAlertsAreTheSame: the chart and the PrometheusRule have the rules of rules.yaml.
+// TestAlertsAreTheSame: the chart and prometheusrule.yaml must have the same alert rules as
+// rules.yaml.
 func TestAlertsAreTheSame(t *testing.T) {
 	const source = "prometheus/rules.yaml"
 	if read(t, "helm/holdpoint/rules.yaml") != read(t, source) {
@@ -73,8 +75,9 @@ func TestAlertsAreTheSame(t *testing.T) {
 	}
 }
 
-// TestOutsideLeadsToHoldpoint: routes refer to Holdpoint's Service and its port, scalers to its
-// Deployment, and those of the chart equal the files next to it.
+// TestOutsideLeadsToHoldpoint: each Ingress and HTTPRoute must lead to Holdpoint's Service and its
+// port, and each autoscaler must scale Holdpoint's Deployment. The annotations, timeouts and
+// triggers that the chart renders must equal those in the files of deploy/kubernetes.
 func TestOutsideLeadsToHoldpoint(t *testing.T) {
 	files := parse(t, must(t, "KUSTOMIZE", "build", "kubernetes/gateway"))
 	for _, text := range additions(t) {
@@ -160,8 +163,8 @@ func TestOutsideLeadsToHoldpoint(t *testing.T) {
 	}
 }
 
-// TestReplicasByLoad: a Deployment that an autoscaler scales has no number of replicas, because
-// each upgrade would reset it.
+// TestReplicasByLoad: if an autoscaler scales a Deployment, the Deployment must not give a number
+// of replicas, because each upgrade would reset the replicas to that number.
 func TestReplicasByLoad(t *testing.T) {
 	text := must(t, "HELM", template(charts["gateway from outside"])...)
 	for _, o := range parse(t, text) {
@@ -176,8 +179,10 @@ func TestReplicasByLoad(t *testing.T) {
 	}
 }
 
-// TestLoadAsScalersAskForIt: the queries of prometheus-adapter's rule and of KEDA, expanded as
-// these programs do, return for each pod the sum of its agents. promtool runs them.
+// TestLoadAsScalersAskForIt: autoscalers read the load by the queries of prometheus-adapter's rule
+// and of KEDA. The query of the adapter must return, for each pod, the sum over the pod's agents.
+// The query of KEDA must return the sum over all pods. promtool evaluates both, after the test has
+// expanded them as prometheus-adapter does.
 func TestLoadAsScalersAskForIt(t *testing.T) {
 	rule := as[struct {
 		Rules struct {
@@ -220,8 +225,8 @@ tests:
 	}
 }
 
-// directives are the directives of nginx that ingress-nginx writes for its annotations in the
-// location of an Ingress, with the value for a missing annotation.
+// directives maps an annotation of ingress-nginx to the directive that ingress-nginx writes into
+// the nginx location of an Ingress, and to the value if the annotation is missing.
 var directives = map[string][2]string{
 	"proxy-body-size":    {"client_max_body_size %s;", "1m"},
 	"proxy-buffering":    {"proxy_buffering %s;", "off"},
@@ -229,8 +234,9 @@ var directives = map[string][2]string{
 	"proxy-send-timeout": {"proxy_send_timeout %ss;", "60"},
 }
 
-// ingressNginx starts nginx in front of a Holdpoint, with the directives of ingress-nginx for the
-// annotations, and returns a client for it.
+// ingressNginx starts nginx in front of a Holdpoint. Its configuration has the directives that
+// ingress-nginx would write for the annotations. ingressNginx returns a client whose requests go
+// through this nginx.
 func ingressNginx(t *testing.T, annotations map[string]string, holdpoint string) *http.Client {
 	t.Helper()
 	path := servers.NginxPath(t)
@@ -293,15 +299,16 @@ http {
 			c.Close()
 			return &http.Client{Transport: &http.Transport{DialContext: dial}}
 		}
-		time.Sleep(50 * time.Millisecond) // waits for another program
+		time.Sleep(50 * time.Millisecond) // until nginx listens
 	}
 	t.Fatal("nginx does not listen")
 	return nil
 }
 
-// TestIngressNginx: through nginx with the directives for the chart's annotations each frame of a
-// stream arrives at once, and a conversation of 2 MB is accepted. Without the annotations the
-// stream still works, because Holdpoint requests it by a header, and the conversation is refused.
+// TestIngressNginx: requests go through nginx with the directives for the annotations of the
+// chart's Ingress. Each frame of a stream must arrive at once, and a request of 2 MB must be
+// accepted. Without the annotations the frames still arrive at once, because Holdpoint switches the
+// buffering off by a header, but the request of 2 MB is refused.
 func TestIngressNginx(t *testing.T) {
 	var annotations map[string]string
 	for _, o := range parse(t, must(t, "HELM", template(charts["gateway from outside"])...)) {
@@ -324,7 +331,7 @@ func TestIngressNginx(t *testing.T) {
 			if i == 2 {
 				return
 			}
-			select { // the next frame is sent after the client has this one
+			select { // the client must first get this frame
 			case <-heard:
 			case <-r.Context().Done():
 				return
@@ -380,8 +387,9 @@ func TestIngressNginx(t *testing.T) {
 	}
 }
 
-// TestNotesOfTheChart: the text that helm prints after an install says how to check what helm does
-// not check, a StorageClass and the metric of an autoscaler.
+// TestNotesOfTheChart: helm prints notes after an installation. They must say how to check two
+// things that helm itself does not check: the StorageClass, and the metric that an autoscaler
+// needs.
 func TestNotesOfTheChart(t *testing.T) {
 	for name, want := range map[string][]string{
 		"gateway":              {"Questions are kept on the claim try-holdpoint. If it stays Pending", "kubectl -n agents get pvc try-holdpoint", "store.persistence.storageClassName must name one"},

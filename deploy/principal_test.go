@@ -24,11 +24,13 @@ import (
 	"time"
 )
 
-const users = "alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\nmallory:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n" // with the password "password"
+// password: password
+const users = "alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\nmallory:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n"
 
-// oauth2Proxy returns the address of a proxy in front of the upstream, to which users log in by
-// name and password. It is the real oauth2-proxy if OAUTH2_PROXY is its path, with the manifest's
-// arguments for headers and times, or a proxy that handles headers as documented.
+// oauth2Proxy starts a proxy in front of upstream and returns its address. Users log in to the
+// proxy by name and password. If the variable OAUTH2_PROXY has the path of the real oauth2-proxy,
+// it runs with the manifest's arguments for headers and times. Otherwise a small proxy treats
+// headers as oauth2-proxy documents it.
 func oauth2Proxy(t *testing.T, upstream string, args []string) string {
 	t.Helper()
 	path := os.Getenv("OAUTH2_PROXY")
@@ -51,14 +53,15 @@ func oauth2Proxy(t *testing.T, upstream string, args []string) string {
 			r.Out.Header.Del("Authorization")
 		}}
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			http.NewResponseController(w).EnableFullDuplex() // golang/go#40747: without this a fast response to a POST is cut off
+			// else a fast response may be cut off (golang/go#40747)
+			http.NewResponseController(w).EnableFullDuplex()
 			proxy.ServeHTTP(w, r)
 		}))
 		t.Cleanup(s.Close)
 		return s.URL
 	}
 	t.Logf("with %s", path)
-	free, err := net.Listen("tcp", "127.0.0.1:0") // it does not report its port, so the test chooses one
+	free, err := net.Listen("tcp", "127.0.0.1:0") // oauth2-proxy does not report a free port
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +89,7 @@ func oauth2Proxy(t *testing.T, upstream string, args []string) string {
 			c.Close()
 			return "http://" + address
 		}
-		time.Sleep(50 * time.Millisecond) // waits for another program
+		time.Sleep(50 * time.Millisecond) // until oauth2-proxy listens
 	}
 	t.Fatal("oauth2-proxy does not listen")
 	return ""
@@ -120,7 +123,8 @@ func start(t *testing.T, env map[string]string) string {
 	return ""
 }
 
-// asking starts an agent that asks one question, and counts its requests.
+// asking starts an agent that asks one question. It counts its requests in runs, and those with an
+// answer in resumes.
 func asking(t *testing.T, runs, resumes *atomic.Int32) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in struct {
@@ -143,8 +147,9 @@ func asking(t *testing.T, runs, resumes *atomic.Int32) string {
 	return s.URL
 }
 
-// TestForgedPrincipal: with the variables of the manifests behind oauth2-proxy no client can use
-// another name, neither through the proxy nor directly.
+// TestForgedPrincipal: Holdpoint runs with the variables of the manifests behind oauth2-proxy. No
+// client may get another user's name, neither by headers through the proxy nor by a request past
+// the proxy.
 func TestForgedPrincipal(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has more addresses of loopback than one: a peer that is not trusted needs one")
@@ -170,7 +175,7 @@ func TestForgedPrincipal(t *testing.T) {
 	if err := os.WriteFile(key, []byte(strings.Repeat("k", 64)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, value := range map[string]string{ // values that a cluster sets
+	for name, value := range map[string]string{ // values that the cluster would set
 		"HOLDPOINT_UPSTREAM": asking(t, &runs, &resumes), "HOLDPOINT_LISTEN": "127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN": "off",
 		"HOLDPOINT_STORE": "memory://", "HOLDPOINT_STORE_PASSWORD_FILE": "", "HOLDPOINT_PRINCIPAL_KEY_FILE": key, "HOLDPOINT_TRUSTED_PEERS": "127.0.0.1/32",
 	} {
@@ -179,8 +184,8 @@ func TestForgedPrincipal(t *testing.T) {
 	direct := start(t, env)
 	through := oauth2Proxy(t, direct, args)
 
-	// post sends a run with a user's login, and returns the response. forged is a header that the
-	// client adds.
+	// post sends a run with a user's login, and returns the status and the body. forged is a header
+	// that the client adds, as "name: value", or "".
 	post := func(client *http.Client, address, user, forged, resume string) (int, string) {
 		t.Helper()
 		body := `{"protocolVersion":"1.0","threadId":"t1","runId":"r` + fmt.Sprint(time.Now().UnixNano()) + `","messages":[{"id":"m1","role":"user","content":"go"}]` + resume + `}`
@@ -193,7 +198,7 @@ func TestForgedPrincipal(t *testing.T) {
 			req.SetBasicAuth(user, "password")
 		}
 		if name, value, ok := strings.Cut(forged, ": "); ok {
-			req.Header[name] = []string{value} // in this spelling
+			req.Header[name] = []string{value} // in exactly this spelling
 		}
 		res, err := client.Do(req)
 		if err != nil {

@@ -24,7 +24,7 @@ import (
 	"testing"
 )
 
-// unpacked unpacks an OCI layout, and returns its folder.
+// unpacked unpacks an OCI layout from its tar archive into a new folder, and returns the folder.
 func unpacked(t *testing.T, archive string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,7 +34,7 @@ func unpacked(t *testing.T, archive string) string {
 	return dir
 }
 
-// blob decodes the JSON of a blob of a layout.
+// blob decodes the JSON of the blob with the digest. dir is the folder of an OCI layout.
 func blob[T any](t *testing.T, dir, digest string) (v T) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "blobs", strings.Replace(digest, ":", "/", 1)))
@@ -56,9 +56,9 @@ type ociManifest struct {
 	Layers []struct{ Digest string }
 }
 
-// releaseImage checks that the image has everything of the Dockerfile, for both architectures: the
-// release's binary, the user, the folder for a store in a file. It also has the authorities of the
-// Dockerfile's base.
+// releaseImage checks the image of the release for both architectures. It must contain what the
+// Dockerfile's image contains: the binary of the release, the user, the folder for a store in a
+// file, and the certificates of the trusted authorities.
 func releaseImage(t *testing.T, dist string) {
 	dir := unpacked(t, filepath.Join(dist, "holdpoint_0.1.0_image.tar"))
 	text, err := os.ReadFile(filepath.Join(dir, "index.json"))
@@ -156,8 +156,9 @@ func registry(t *testing.T) string {
 	return ""
 }
 
-// releasePublished pushes the layouts to a registry with crane, as documented in docs/releases.md.
-// Other programs read them there: helm pulls the chart, and crane the image of one architecture.
+// releasePublished pushes the OCI layouts to a registry with crane, as docs/releases.md says. Then
+// other programs must be able to read them: helm pulls the chart, and crane pulls the image of one
+// architecture.
 func releasePublished(t *testing.T, dist string) {
 	host := registry(t)
 	digests := map[string]string{}
@@ -200,7 +201,7 @@ func readFile(t *testing.T, path string) []byte {
 	return text
 }
 
-// plays runs an installed binary: it prints its version, and plays the demo.
+// plays runs an installed holdpoint: it must print its version and play the demo.
 func plays(t *testing.T, dir, command string, args ...string) {
 	t.Helper()
 	for what, want := range map[string]string{"version": "holdpoint v0.1.0 ", "demo": "Everything was as promised."} {
@@ -212,7 +213,8 @@ func plays(t *testing.T, dir, command string, args ...string) {
 	}
 }
 
-// releaseByPip installs the wheel for this machine with pip, from the file.
+// releaseByPip installs the wheel for this machine from its file by pip, and runs the command
+// holdpoint.
 func releaseByPip(t *testing.T, dist string) {
 	machine := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
 	wheels, err := filepath.Glob(filepath.Join(dist, "holdpoint_proxy-0.1.0-py3-none-manylinux*_"+machine+".whl"))
@@ -235,8 +237,8 @@ func releaseByPip(t *testing.T, dist string) {
 	}
 }
 
-// releaseByNPM installs the two packages for this machine with npm, from the files, and runs them
-// with npx. It uses no registry, and no install script runs.
+// releaseByNPM installs the two npm packages for this machine from their files, and runs holdpoint
+// by npx. It must work without a registry and without install scripts.
 func releaseByNPM(t *testing.T, dist string) {
 	platform := "linux-" + map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
 	dir := t.TempDir()
@@ -257,8 +259,8 @@ func releaseByNPM(t *testing.T, dist string) {
 	if len(manifest.Scripts) != 0 || len(manifest.OptionalDependencies) != 6 || manifest.OptionalDependencies["@holdpoint/"+platform] != "0.1.0" {
 		t.Errorf("package.json is %+v", manifest)
 	}
-	// The launcher returns the exit code of the binary. If the package of a platform is missing,
-	// the error names it.
+	// The launcher must return the exit code of the binary. If the package with the binary for this
+	// system is missing, its error must name that package.
 	launcher := filepath.Join(dir, "node_modules", "holdpoint", "bin", "holdpoint.js")
 	if out, err := exec.CommandContext(t.Context(), "node", launcher, "nothing").CombinedOutput(); err == nil || err.(*exec.ExitError).ExitCode() != 2 {
 		t.Errorf("an unknown command: %v\n%s", err, out)
@@ -271,9 +273,10 @@ func releaseByNPM(t *testing.T, dist string) {
 	}
 }
 
-// releaseVerified checks that verify.sh accepts the release, and refuses it if one byte of any file
-// is changed, if a file is added or missing, and with another key. If the sums are made and signed
-// again after a change, the signatures of images and the provenance still show it.
+// releaseVerified checks verify.sh. It must accept the release. It must refuse the release if one
+// byte of a file is changed, if a file is added or missing, or if the key is another one. Even if
+// the checksums are made and signed again after a change, the signatures of the images and the
+// provenance must reveal the change.
 func releaseVerified(t *testing.T, dist, key, public string) {
 	verify := func() (string, error) {
 		out, err := exec.CommandContext(t.Context(), "./verify.sh", dist, public).CombinedOutput()
@@ -306,7 +309,8 @@ func releaseVerified(t *testing.T, dist, key, public string) {
 		writeFile(t, path, body)
 	}
 
-	// With new signed sums the contents must still be verified.
+	// Each of these files is changed, and then the checksums are signed again, so they are right.
+	// verify.sh must still find the change.
 	marks := map[string]string{
 		"holdpoint_0.1.0_image_signature.tar": "cosign/signature", "holdpoint_0.1.0_chart_signature.tar": "docker-manifest-digest", "holdpoint_0.1.0_chart_attestation.tar": `"payload"`,
 	}
@@ -321,7 +325,7 @@ func releaseVerified(t *testing.T, dist, key, public string) {
 		path := filepath.Join(dist, name)
 		body := readFile(t, path)
 		at := len(body) / 2
-		if why == "is another" { // in the signed text, or in the signature
+		if why == "is another" { // a byte of the signed text or of the signature
 			at = bytes.Index(body, []byte(marks[name])) + 40
 		}
 		changeByte(t, path, at)
@@ -368,7 +372,8 @@ func changeByte(t *testing.T, path string, at int) {
 	writeFile(t, path, body)
 }
 
-// signSums writes new sums, and signs them. It returns a function that restores the old ones.
+// signSums writes new checksums and signs them. It returns a function that restores the old
+// checksums and their signature.
 func signSums(t *testing.T, dist, key string) func() {
 	t.Helper()
 	sumsPath, signaturePath := filepath.Join(dist, "SHA256SUMS"), filepath.Join(dist, "SHA256SUMS.sig")

@@ -18,8 +18,8 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// sources returns two folders with the files of this tree as if all were committed, each in a git
-// repository of its own.
+// sources returns two folders. Each is a git repository with one commit that contains all files of
+// this tree, even those that are not committed here.
 func sources(t *testing.T) (first, second string) {
 	t.Helper()
 	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "other")
@@ -55,13 +55,14 @@ func git(t *testing.T, dir string, args ...string) {
 
 func release(dir, version, key string) (string, error) {
 	cmd := exec.Command(filepath.Join(dir, "deploy", "release.sh"), version)
-	cmd.Env = append(os.Environ(), "TARGETS=linux/amd64 linux/arm64", "VET=no", "KEY="+key) // make lint runs vet
+	// `make lint` runs vet
+	cmd.Env = append(os.Environ(), "TARGETS=linux/amd64 linux/arm64", "VET=no", "KEY="+key)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-// pageBlock returns the block of docs/releases.md that TestRelease runs and that begins with this
-// text.
+// pageBlock returns the block of docs/releases.md that TestRelease runs and that begins with the
+// text begins.
 func pageBlock(t *testing.T, begins string) string {
 	t.Helper()
 	for _, b := range pages.Blocks(string(readFile(t, "../docs/releases.md"))) {
@@ -73,7 +74,7 @@ func pageBlock(t *testing.T, begins string) string {
 	return ""
 }
 
-// inFolder runs a block of a page in a folder.
+// inFolder runs a block of commands in the folder dir by bash, and returns the output.
 func inFolder(t *testing.T, dir, block string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-e", "-o", "pipefail", "-c", block)
@@ -85,8 +86,8 @@ func inFolder(t *testing.T, dir, block string) string {
 	return string(out)
 }
 
-// makeKey makes a key for signatures, and returns its public half too, as documented in
-// docs/releases.md.
+// makeKey makes a key that signs releases, as docs/releases.md says. It returns the paths of the
+// private key and of the public key.
 func makeKey(t *testing.T) (key, public string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -95,7 +96,7 @@ func makeKey(t *testing.T) (key, public string) {
 	return key, key + ".pub"
 }
 
-// releaseByHand checks a release by the commands of docs/releases.md.
+// releaseByHand checks a release by the commands that docs/releases.md has for users.
 func releaseByHand(t *testing.T, root, public string) {
 	dir := t.TempDir()
 	for link, to := range map[string]string{"deploy": filepath.Join(root, "deploy"), "dist": filepath.Join(root, "dist"), "release.key.pub": public} {
@@ -112,8 +113,9 @@ func releaseByHand(t *testing.T, root, public string) {
 	}
 }
 
-// TestRelease: a release is made from a commit, in any folder, and consists of exactly the files
-// that its key has signed. TestImage checks the Dockerfile's image.
+// TestRelease makes a release from a commit. The folder must not matter, and the release must
+// consist of exactly the files that its key has signed. TestImage checks the image that the
+// Dockerfile builds.
 func TestRelease(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the release is made of Linux' binaries here, and they are run")
@@ -130,12 +132,13 @@ func TestRelease(t *testing.T) {
 	t.Run("published", func(t *testing.T) { releasePublished(t, dist) })
 	t.Run("pip", func(t *testing.T) { releaseByPip(t, dist) })
 	t.Run("npm", func(t *testing.T) { releaseByNPM(t, dist) })
-	t.Run("verified", func(t *testing.T) { releaseVerified(t, dist, key, public) }) // it changes files, so it is last
+	// the last one: it changes files
+	t.Run("verified", func(t *testing.T) { releaseVerified(t, dist, key, public) })
 	releaseRefused(t, first, second, key)
 }
 
 // releaseFiles checks that a release has its binaries, packages, images, signatures and notes. The
-// same commit gives the same bytes in another folder.
+// same commit must give the same bytes in another folder.
 func releaseFiles(t *testing.T, first, second, key string) {
 	const version = "v0.1.0"
 	files := map[string]string{}
@@ -165,7 +168,7 @@ func releaseFiles(t *testing.T, first, second, key string) {
 	if out, err := exec.Command(filepath.Join(dist, name), "version").CombinedOutput(); err != nil || !strings.Contains(string(out), version) {
 		t.Errorf("%v: %s", err, out)
 	}
-	// docs/dependencies.md lists what its size consists of.
+	// The binary may have 30 MB. docs/dependencies.md lists what takes how much of it.
 	if info, err := os.Stat(filepath.Join(dist, name)); err != nil || info.Size() > 30e6 {
 		t.Errorf("the binary has %d bytes: %v", info.Size(), err)
 	}
@@ -188,8 +191,8 @@ func releaseFiles(t *testing.T, first, second, key string) {
 	}
 }
 
-// releaseRefused checks that a release of another version, of another tree or without a key is
-// refused.
+// releaseRefused checks that release.sh refuses a version that CHANGELOG.md does not have, a commit
+// with another tag or with changes, and a missing or wrong key.
 func releaseRefused(t *testing.T, first, second, key string) {
 	const version = "v0.1.0"
 	if out, err := release(first, "v9.9.9", key); err == nil || !strings.Contains(out, "no section for 9.9.9") {

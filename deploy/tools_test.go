@@ -16,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// holdpoint is the path of the binary that TestMain built.
+// holdpoint is the path of the binary that TestMain has built.
 var holdpoint string
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run runs a tool that the Makefile names in the environment, such as HELM, and returns its output.
+// run runs a tool and returns its output. tool is the variable in which the Makefile gives the
+// tool's path, such as HELM.
 func run(t *testing.T, tool string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	path := os.Getenv(tool)
@@ -46,7 +47,8 @@ func run(t *testing.T, tool string, args ...string) (stdout, stderr string, err 
 		t.Fatalf("%s is not set: start the tests by make deploy", tool)
 	}
 	cmd := exec.CommandContext(t.Context(), path, args...)
-	// The tools must not use the user's kubeconfig, settings and repositories.
+	// The tools must not read the kubeconfig, settings and repositories of the user who runs the
+	// tests.
 	home := t.TempDir()
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_DATA_HOME="+home, "KUBECONFIG="+filepath.Join(home, "none"))
 	var out, errs bytes.Buffer
@@ -55,7 +57,7 @@ func run(t *testing.T, tool string, args ...string) (stdout, stderr string, err 
 	return out.String(), errs.String(), err
 }
 
-// must returns the output of a tool, which must succeed.
+// must runs a tool and returns its standard output. If the tool fails, so does the test.
 func must(t *testing.T, tool string, args ...string) string {
 	t.Helper()
 	stdout, stderr, err := run(t, tool, args...)
@@ -65,10 +67,10 @@ func must(t *testing.T, tool string, args ...string) string {
 	return stdout
 }
 
-// An object is a document of a manifest as JSON.
+// An object is one document of a manifest, decoded from YAML.
 type object map[string]any
 
-// parse parses a YAML stream.
+// parse returns the documents of a YAML stream.
 func parse(t *testing.T, text string) []object {
 	t.Helper()
 	var list []object
@@ -89,7 +91,8 @@ func parse(t *testing.T, text string) []object {
 	}
 }
 
-// as decodes an object, or a part of one, into a struct by JSON names.
+// as converts an object, or a part of one, to the type T. The members are matched by their JSON
+// names.
 func as[T any](t *testing.T, part any) T {
 	t.Helper()
 	text, err := json.Marshal(part)

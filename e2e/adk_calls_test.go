@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// Tests of Google ADK over ag_ui_adk in its default mode, which asks by calls and then ends the run
-// normally. Holdpoint has no settings for it.
+// These tests run Google ADK behind ag_ui_adk in its default mode. In this mode ADK asks by a tool
+// call, and then ends the run normally. Holdpoint runs without settings for ADK.
 
-// adkCalls are the versions and modes that ask by calls. In a resumable application, 0.6.5 never
-// runs a confirmed call.
+// adkCalls are the versions and modes of ag_ui_adk in which ADK asks by tool calls. The mode
+// resumable of 0.6.5 is not among them, because there a confirmed call never runs.
 var adkCalls = []struct{ version, mode, client string }{
 	{"0.6.5", "default", newest}, {"0.7.1", "default", pinned}, {"0.7.1", "resumable", newest},
 	{"0.11.0", "default", newest}, {"0.11.0", "resumable", pinned},
@@ -32,7 +32,7 @@ func eachADKCall(t *testing.T, env map[string]string, test func(t *testing.T, w 
 	}
 }
 
-// TestADKsCallsAsk: an approved call runs once. A denied or cancelled call does not run.
+// TestADKsCallsAsk: an approved call must run once. A denied or cancelled call must not run.
 func TestADKsCallsAsk(t *testing.T) {
 	t.Parallel()
 	yes, no := confirmed[true], confirmed[false]
@@ -90,8 +90,8 @@ func TestADKsCallsKeepTheContract(t *testing.T) {
 	eachADKCall(t, nil, func(t *testing.T, w world) { f.keepsTheContract(t, w) })
 }
 
-// TestADKsPayload: the payload in an answer next to the decision reaches the tool. This works in a
-// resumable application only.
+// TestADKsPayload: an answer can contain a payload besides the decision, and the tool must get it.
+// This works only in a resumable application.
 func TestADKsPayload(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"0.7.1", "0.11.0"} {
@@ -114,8 +114,9 @@ func TestADKsPayload(t *testing.T) {
 	}
 }
 
-// TestADKsLongRunningTools: only a long-running tool that the operator named waits for a person.
-// Any value is an answer to it.
+// TestADKsLongRunningTools: with HOLDPOINT_TOOLS the operator names the long-running tools whose
+// result a person gives. Calls of these tools must be questions, and any value is an answer. Calls
+// of other long-running tools must not be questions.
 func TestADKsLongRunningTools(t *testing.T) {
 	t.Parallel()
 	eachADKCall(t, map[string]string{"HOLDPOINT_TOOLS": "ask_*=external;start_*=external"}, func(t *testing.T, w world) {
@@ -138,8 +139,9 @@ func TestADKsLongRunningTools(t *testing.T) {
 	})
 }
 
-// TestADKsCallsSurviveARestart: ADK is restarted between pause and answer. With its sessions in a
-// file the answer works; otherwise it is lost, and nothing runs.
+// TestADKsCallsSurviveARestart: ADK is restarted between the question and its answer. If ADK keeps
+// its sessions in a file, the approved call must run. Otherwise the question is lost: the client
+// must get an error, and nothing may run.
 func TestADKsCallsSurviveARestart(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -155,7 +157,7 @@ func TestADKsCallsSurviveARestart(t *testing.T) {
 	} {
 		t.Run(test.version+" "+strings.Join(test.args, ""), func(t *testing.T) {
 			t.Parallel()
-			need(t, "adk", test.version) // installs the version if needed
+			need(t, "adk", test.version) // installs it if needed
 			s := &server{stack: stack{"adk", test.version}, ledger: filepath.Join(t.TempDir(), "ledger"), args: test.args}
 			if err := s.start(); err != nil {
 				t.Fatal(err)

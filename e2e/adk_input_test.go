@@ -9,11 +9,12 @@ import (
 	"testing"
 )
 
-// ADK 2 asks for a value by a call of adk_request_input, and for a credential by a call of
-// adk_request_credential. Such a run ends normally, even with emit_interrupt_outcome.
+// The tests in this file are about Google ADK 2. It asks for a value by a call of
+// adk_request_input, and for a credential by a call of adk_request_credential. A run with such a
+// question ends normally, even with emit_interrupt_outcome.
 
-// eachADKInput runs test for the three kinds of application, each behind two Holdpoints: one that
-// recognizes the dialect, and one with the dialect configured.
+// eachADKInput runs test for the three kinds of ADK application. Each runs behind two Holdpoints:
+// one recognizes the dialect by itself, and one has HOLDPOINT_DIALECT=adk.
 func eachADKInput(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	s := need(t, "adk", "0.11.0")
@@ -30,8 +31,9 @@ func eachADKInput(t *testing.T, test func(t *testing.T, w world)) {
 
 func begun(order string) string { return `start {"order":"` + order + `"}` }
 
-// TestADKAsksForInput: the question has ADK's message, schema and payload. A payload that does not
-// fit the schema is refused here, and a correct one then arrives once.
+// TestADKAsksForInput: the question must have the message, the schema and the payload of ADK.
+// Holdpoint must refuse an answer that does not fit the schema. A correct answer must then reach
+// ADK once.
 func TestADKAsksForInput(t *testing.T) {
 	t.Parallel()
 	approves := map[string]any{"approved": true, "note": "well done"}
@@ -93,9 +95,10 @@ func TestADKAsksForInput(t *testing.T) {
 	})
 }
 
-// TestADKAsksForInputBesideAConfirmation: in one turn a model asks for a value and makes a call
-// that requires a confirmation. A resumable application sends the result of that call without the
-// call, and the client includes the result in its next request.
+// TestADKAsksForInputBesideAConfirmation: in one turn, the model asks for a value and makes a call
+// that requires a confirmation. After the answers, a resumable application sends the result of the
+// confirmed call, but not the call itself. The client's next request contains this result, and must
+// still be accepted.
 func TestADKAsksForInputBesideAConfirmation(t *testing.T) {
 	t.Parallel()
 	s := need(t, "adk", "0.11.0")
@@ -128,8 +131,9 @@ func TestADKAsksForInputBesideAConfirmation(t *testing.T) {
 	}
 }
 
-// TestADKsNodeWantsAConfirmation: the question describes the node and its arguments. Its id is the
-// same in every run of the workflow.
+// TestADKsNodeWantsAConfirmation: a node of a workflow requires a confirmation. The question must
+// describe the node and its arguments. ADK uses the same id for it in every run of the workflow, so
+// an old answer must not count for a new question.
 func TestADKsNodeWantsAConfirmation(t *testing.T) {
 	t.Parallel()
 	eachADKInput(t, func(t *testing.T, w world) {
@@ -154,8 +158,8 @@ func TestADKsNodeWantsAConfirmation(t *testing.T) {
 	})
 }
 
-// TestADKsInputIsCancelled: ADK has no form for the cancel of such a question. Nothing is sent, and
-// the next message starts the workflow again.
+// TestADKsInputIsCancelled: ADK cannot be told that a question for a value or a credential is
+// cancelled. Holdpoint must send nothing, and the next message starts the workflow again.
 func TestADKsInputIsCancelled(t *testing.T) {
 	t.Parallel()
 	eachADKInput(t, func(t *testing.T, w world) {
@@ -186,9 +190,9 @@ func TestADKsInputIsCancelled(t *testing.T) {
 	})
 }
 
-// TestADKsQuestionsAreAllCancelled: a model asks for two values, or for a value and a confirmation,
-// and all are cancelled. Nothing runs, and the agent continues. Only a resumable application
-// reports the second case.
+// TestADKsQuestionsAreAllCancelled: the model asks for two values, or for a value and a
+// confirmation, and the client cancels both questions. Nothing may run, and the agent must
+// continue. Only a resumable application reports the question for a value next to a confirmation.
 func TestADKsQuestionsAreAllCancelled(t *testing.T) {
 	t.Parallel()
 	s := need(t, "adk", "0.11.0")
@@ -214,8 +218,8 @@ func TestADKsQuestionsAreAllCancelled(t *testing.T) {
 	}
 }
 
-// TestADKAsksForACredential: the credential is put into the AuthConfig that ADK sent. The secrets
-// of the agent's own OAuth client are not published.
+// TestADKAsksForACredential: Holdpoint must put the person's credential into the AuthConfig that
+// ADK sent. The question must not contain the secrets of the agent's own OAuth client.
 func TestADKAsksForACredential(t *testing.T) {
 	t.Parallel()
 	eachADKInput(t, func(t *testing.T, w world) {
@@ -247,7 +251,7 @@ func TestADKAsksForACredential(t *testing.T) {
 				}
 				c.refused(t, step{resume: c.answers(gives("t-1"))}, "INVALID_PAYLOAD", true)
 				c.finish(t, step{resume: c.answers(gives(payload))})
-				if w.b.mode == "resumable" { // ADK does not call the tool again there, with or without Holdpoint
+				if w.b.mode == "resumable" { // resumable, ADK itself does not call the tool again
 					w.ran(t, c)
 				} else {
 					w.ran(t, c, `read_mail {"folder":"inbox","secret":"the-agents-own-secret","token":"t-1"}`)
@@ -266,9 +270,9 @@ func TestADKAsksForACredential(t *testing.T) {
 	})
 }
 
-// TestADKsCredentialIsKeptNowhere: neither an audit with payloads nor a store in a file contains
-// the credential that a person entered. No run shows it, nor the secrets of the agent's own OAuth
-// client, even if ADK sends all messages at the end of a run.
+// TestADKsCredentialIsKeptNowhere: a person enters a credential. Neither the store's file nor the
+// audit may contain it, even if the audit has payloads. No run may show it, nor the secrets of the
+// agent's own OAuth client. This also holds if ADK sends all messages at the end of a run.
 func TestADKsCredentialIsKeptNowhere(t *testing.T) {
 	t.Parallel()
 	s := need(t, "adk", "0.11.0")
@@ -312,9 +316,9 @@ func TestADKsCredentialIsKeptNowhere(t *testing.T) {
 	}
 }
 
-// TestADKsOwnClientAnswersInput: a client that answers ADK's call with a tool message can do so as
-// without Holdpoint, with another dialect and with HOLDPOINT_CLIENT=native. The message reaches
-// ADK, and the workflow continues.
+// TestADKsOwnClientAnswersInput: a client of ADK answers the call that asks with a tool message.
+// With another dialect or with HOLDPOINT_CLIENT=native, the client must see the call and can answer
+// it as without Holdpoint. The tool message must reach ADK, and the workflow must continue.
 func TestADKsOwnClientAnswersInput(t *testing.T) {
 	t.Parallel()
 	s := need(t, "adk", "0.11.0")
@@ -337,7 +341,8 @@ func TestADKsOwnClientAnswersInput(t *testing.T) {
 	}
 }
 
-// answersItself sends a tool message for the last call in the client's messages.
+// answersItself sends a tool message with content that answers the last call in the client's
+// messages.
 func (c *client) answersItself(t *testing.T, content string) {
 	t.Helper()
 	all := calls(c.messages)

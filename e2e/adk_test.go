@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// Google ADK over ag_ui_adk, behind a Holdpoint without settings for it. With
-// emit_interrupt_outcome ADK sends the outcome and accepts resume. But it treats nearly every
-// answer as a yes, and a message in the same request makes it ignore the answer.
+// These tests run Google ADK behind ag_ui_adk and a Holdpoint without settings for ADK. With
+// emit_interrupt_outcome, ADK sends the interrupt outcome and accepts resume. But ADK treats nearly
+// every answer as a yes, and ignores the answer if the request also has a new message.
 
-// eachADK runs test in a mode of ADK, behind a Holdpoint with these variables, with each client
-// that reads the outcome.
+// eachADK runs test with each client that reads the interrupt outcome. The clients use ADK in the
+// given mode, behind a Holdpoint with the variables env.
 func eachADK(t *testing.T, mode string, env map[string]string, test func(t *testing.T, w world)) {
 	t.Helper()
 	s := need(t, "adk", "0.11.0")
@@ -24,8 +24,8 @@ func eachADK(t *testing.T, mode string, env map[string]string, test func(t *test
 	}
 }
 
-// TestADKTakesADecisionOnly: depending on the answer, the call runs or is denied, or the answer is
-// refused and the call still waits.
+// TestADKTakesADecisionOnly: an answer with a clear decision must run or deny the call. Holdpoint
+// must refuse any other answer, and the call must still wait.
 func TestADKTakesADecisionOnly(t *testing.T) {
 	t.Parallel()
 	const runs, denied, refused = "runs", "denied", "refused"
@@ -77,7 +77,7 @@ func TestADKTakesADecisionOnly(t *testing.T) {
 	}
 }
 
-// TestADKsConfirmationsAtOnce: of several waiting calls, exactly the approved ones run. Without
+// TestADKsConfirmationsAtOnce: several calls wait, and exactly the approved ones must run. Without
 // Holdpoint only the last answer would count, because the client has each call in a message of its
 // own.
 func TestADKsConfirmationsAtOnce(t *testing.T) {
@@ -128,8 +128,9 @@ func TestADKsConfirmationsAtOnce(t *testing.T) {
 	})
 }
 
-// TestADKTakesAMessageAfterTheAnswer: a message that comes with the answer is sent after it. A
-// message that was refused earlier stays in the history, and does not spoil the answer.
+// TestADKTakesAMessageAfterTheAnswer: if a request has an answer and a new message, Holdpoint must
+// send the message after the answer. A message that was refused earlier stays in the client's
+// history. It must not prevent ADK from reading the answer.
 func TestADKTakesAMessageAfterTheAnswer(t *testing.T) {
 	t.Parallel()
 	yes := gives(map[string]any{"confirmed": true})
@@ -174,8 +175,8 @@ func TestADKTakesAMessageAfterTheAnswer(t *testing.T) {
 	})
 }
 
-// TestADKsExpiredQuestion: an expired question counts as a no, and the message that revealed it is
-// answered.
+// TestADKsExpiredQuestion: an expired question must count as denied. The message by whose run
+// Holdpoint noticed the expiry must be answered.
 func TestADKsExpiredQuestion(t *testing.T) {
 	t.Parallel()
 	eachADK(t, "outcome", map[string]string{"HOLDPOINT_INTERRUPT_TTL": "1s"}, func(t *testing.T, w world) {
@@ -192,7 +193,8 @@ func TestADKsExpiredQuestion(t *testing.T) {
 	})
 }
 
-// expired sends a message until the open questions have expired and the message is accepted.
+// expired sends the message, and then empty runs until the open questions have expired. It returns
+// the last response.
 func (c *client) expired(t *testing.T, said string) wire {
 	t.Helper()
 	var last wire
@@ -209,9 +211,10 @@ func (c *client) expired(t *testing.T, said string) wire {
 	return last
 }
 
-// TestADKsPredictedState tests confirm_changes of a predicted state. With the outcome it is
-// answered by resume, and the thread continues. In the default mode the call passes, and so does
-// the answer of a client that declares the tool.
+// TestADKsPredictedState: ADK predicts a state, and asks by the call confirm_changes whether the
+// client accepts it. With the interrupt outcome this question is answered by resume, and the thread
+// continues. In the default mode, a client that declares the tool confirm_changes must get the call
+// unchanged, and its answer must be forwarded unchanged.
 func TestADKsPredictedState(t *testing.T) {
 	t.Parallel()
 	const written = `write_document {"document":"hello"}`
@@ -250,11 +253,12 @@ func TestADKsPredictedState(t *testing.T) {
 	for _, mode := range []string{"default", "outcome"} {
 		t.Run(mode+", declared", func(t *testing.T) {
 			eachADK(t, mode, nil, func(t *testing.T, w world) {
-				// The same route first gets a call that no client declared.
+				// On the same path, Holdpoint first sees a call of a tool that the client does not
+				// declare.
 				first := w.client(t, "predict")
 				first.asksAbout(t, step{say: "write hello"}, 1)
 				if mode == "outcome" {
-					return // with the outcome the backend also reports a declared call as an interrupt, as tested above
+					return // there ADK asks even about a declared call, see above
 				}
 				first.goesOn(t, nil)
 				c := w.client(t, "predict")
@@ -278,9 +282,9 @@ func TestADKsPredictedState(t *testing.T) {
 	}
 }
 
-// TestADKWaitsForALostQuestion: Holdpoint is restarted, and its store was in memory. ADK refuses
-// every run and names the waiting call. Holdpoint turns the refusal into a question that can only
-// be cancelled. Then the thread continues.
+// TestADKWaitsForALostQuestion: Holdpoint is restarted with its store in memory, so it does not
+// know the open question. ADK refuses every run, and names the waiting call. Holdpoint must turn
+// this refusal into a question that can only be cancelled. Then the thread must continue.
 func TestADKWaitsForALostQuestion(t *testing.T) {
 	t.Parallel()
 	s := need(t, "adk", "0.11.0")

@@ -10,9 +10,10 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// TestAegra tests Aegra, an open LangGraph Server, on a real PostgreSQL. The stream of a run that
-// asks has no updates, so Holdpoint reads the state. The question arrives in its own run, an
-// approved action runs once, and the next message is answered.
+// TestAegra tests Aegra, an open-source LangGraph Server, with a real PostgreSQL. If a run asks,
+// its stream has no event with the question, so Holdpoint must read the thread's state. The client
+// must get the question in the same run, an approved action must run once, and the next message
+// must be answered.
 func TestAegra(t *testing.T) {
 	t.Parallel()
 	onDemand[aegra].install(aegra)
@@ -32,13 +33,14 @@ func TestAegra(t *testing.T) {
 	together(t, map[string]oneAnswer{
 		"approved": {yesToServer, []string{deleteA}}, "denied": {noToServer, nil}, "cancelled": {cancelled, nil},
 	}, func(t *testing.T, c oneAnswer) {
-		cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil) // the ledger has the ids of the server, which are UUIDs
+		// the server's thread ids are UUIDs
+		cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil)
 		cl.asksAbout(t, step{say: "delete a.txt"}, 1)
 		w.ran(t, cl)
 		answered := step{resume: cl.answers(c.answer)}
 		cl.finish(t, answered)
 		w.ran(t, cl, c.want...)
-		cl.finish(t, answered) // repeat the same answer
+		cl.finish(t, answered) // the same answer again
 		w.ran(t, cl, c.want...)
 		cl.goesOn(t, nil)
 		w.ran(t, cl, c.want...)

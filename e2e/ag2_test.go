@@ -8,13 +8,14 @@ import (
 	"testing"
 )
 
-// AG2 over its AG-UI stream, behind a Holdpoint without settings for it. AG2 keeps the turn that
-// asked in its process. It refuses a wrong answer before the run begins, and the turn still waits.
-// It also refuses every run that does not answer the question.
+// These tests run AG2 with its AG-UI stream, behind a Holdpoint without settings for AG2. AG2 keeps
+// the turn that asked in the memory of its process. AG2 refuses a wrong answer before the run
+// begins, and the turn still waits. It also refuses every run that does not answer the question.
 
 const answerA = `ask {"answer":"Ann"}`
 
-// eachAG2 runs test in a mode with each client that reads the outcome.
+// eachAG2 runs test with each client that reads the interrupt outcome. The clients use AG2 in the
+// given mode.
 func eachAG2(t *testing.T, mode string, test func(t *testing.T, w world)) {
 	t.Helper()
 	s := need(t, "ag2", "1.2.1")
@@ -26,15 +27,15 @@ func eachAG2(t *testing.T, mode string, test func(t *testing.T, w world)) {
 	}
 }
 
-// bareAG2 returns a client of AG2 without Holdpoint.
+// bareAG2 returns a client that talks to AG2 directly, without Holdpoint.
 func bareAG2(t *testing.T, mode string) (world, *client) {
 	t.Helper()
 	w := world{b: &backend{name: "ag2 " + mode, mode: mode, server: need(t, "ag2", "1.2.1")}}
 	return w, newClient(t, shared.direct, newest, w.b.url()+"/agent", fresh("bare"), nil)
 }
 
-// proof returns an answer with the proof that the question contained if right is set, else with a
-// wrong proof.
+// proof returns a step that answers the first open question. If right is true, the answer contains
+// the proof from the question, otherwise a wrong proof.
 func (c *client) proof(t *testing.T, answer answer, right bool) step {
 	t.Helper()
 	metadata := c.pending[0]["metadata"]
@@ -46,12 +47,12 @@ func (c *client) proof(t *testing.T, answer answer, right bool) step {
 	return step{resume: []entry{e}}
 }
 
-// TestAG2Approvals: an approved call runs once, and no other call runs.
+// TestAG2Approvals: an approved call must run once, and no other call may run.
 func TestAG2Approvals(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, order string
-		answers     []answer // to the questions, in order
+		answers     []answer // one for each question, in order
 		want        []string
 	}{
 		{"approved", "delete a.txt", []answer{gives(true)}, []string{deleteA}},
@@ -94,8 +95,9 @@ func TestAG2Approvals(t *testing.T) {
 	}
 }
 
-// TestAG2AfterARefusal: an answer without the proof from its question is refused before the run
-// begins. The question stays open, and a correct answer is accepted.
+// TestAG2AfterARefusal: each question of AG2 contains a proof, which its answer must contain. AG2
+// refuses an answer without it before the run begins. Then the question must stay open, and a
+// correct answer must be accepted.
 func TestAG2AfterARefusal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -141,8 +143,8 @@ func TestAG2AfterARefusal(t *testing.T) {
 	}
 }
 
-// TestAG2TakesAMessageAfterTheAnswer: a message that comes with the answer is sent after it,
-// because the waiting turn never sees it.
+// TestAG2TakesAMessageAfterTheAnswer: if a request has an answer and a new message, Holdpoint must
+// send the message after the answer, because the waiting turn of AG2 would never see it.
 func TestAG2TakesAMessageAfterTheAnswer(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]answer{"approved": gives(true), "denied": gives(false), "cancelled": cancelled} {
@@ -166,9 +168,9 @@ func TestAG2TakesAMessageAfterTheAnswer(t *testing.T) {
 	}
 }
 
-// TestAG2ForgetsThePause: the backend is restarted between pause and answer, and has lost its
-// turns. It ignores the answer and runs the thread again, as if nothing had been asked. The client
-// is told so.
+// TestAG2ForgetsThePause: AG2 is restarted between the question and its answer, and has lost the
+// turn that asked. It ignores the answer and runs the thread again, as if nothing had been asked.
+// The client must learn that the question is lost, or get a new question.
 func TestAG2ForgetsThePause(t *testing.T) {
 	t.Parallel()
 	need(t, "ag2", "1.2.1")
@@ -187,7 +189,7 @@ func TestAG2ForgetsThePause(t *testing.T) {
 				s.crash()
 				s.back(t)
 				a := c.run(t, step{resume: c.answers(answer)}).answer(t)
-				w.ran(t, c) // the history says that the call was made, and the model comments on it
+				w.ran(t, c) // the model sees the call in the history, and only comments
 				if code := a.code(); code != "BACKEND_LOST_INTERRUPT" && len(a.outcome()) != 1 {
 					t.Errorf("the client was not told: %v\n%s", a.kinds(), terminal(a))
 				}
@@ -198,14 +200,14 @@ func TestAG2ForgetsThePause(t *testing.T) {
 	}
 }
 
-// TestAG2WaitsForALostQuestion: Holdpoint is restarted, and its store was in memory. The backend
-// still waits, and refuses every run. Holdpoint turns the refusal into a question that can only be
-// cancelled. Then the thread continues.
+// TestAG2WaitsForALostQuestion: Holdpoint is restarted with its store in memory, so it does not
+// know the open question. AG2 still waits for the answer, and refuses every run. Holdpoint must
+// turn this refusal into a question that can only be cancelled. Then the thread must continue.
 func TestAG2WaitsForALostQuestion(t *testing.T) {
 	t.Parallel()
 	type way struct {
 		name  string
-		comes func(t *testing.T, c *client) // plays from the restart to the question
+		comes func(t *testing.T, c *client) // plays what happens between restart and question
 		free  func(t *testing.T, c *client, said string)
 	}
 	approves := func(t *testing.T, c *client) {
@@ -259,8 +261,8 @@ func TestAG2WaitsForALostQuestion(t *testing.T) {
 	}
 }
 
-// moves makes the client send its next requests to another Holdpoint. The client keeps its list of
-// open questions.
+// moves makes the client send its next requests to the Holdpoint to. The client keeps its messages
+// and its list of open questions.
 func (c *client) moves(t *testing.T, to *holdpoint, agent string) {
 	t.Helper()
 	pending := c.pending

@@ -6,14 +6,14 @@ import "testing"
 
 type answer = func(id string) entry
 
-// TestAgentsApprovals plays approvals of every kind, through to the next ordinary turn. An approved
-// call runs once, with the arguments that were shown, and no other call runs.
+// TestAgentsApprovals plays approvals of every kind, each up to the next ordinary message. An
+// approved call must run once with the arguments that were shown, and no other call may run.
 func TestAgentsApprovals(t *testing.T) {
 	t.Parallel()
 	round := func(answers ...answer) []answer { return answers }
 	for _, test := range []struct {
 		name, agent string
-		rounds      [][]answer // the answers to each pause
+		rounds      [][]answer // for each pause, its answers
 		want        []string
 	}{
 		{"approved", "approve", [][]answer{round(accept)}, []string{deleteA}},
@@ -48,16 +48,16 @@ func TestAgentsApprovals(t *testing.T) {
 		{"denied, then again", "again", [][]answer{round(reject), round(accept)}, []string{mail}},
 		{"denied twice", "again", [][]answer{round(reject), round(cancelled)}, nil},
 
-		// The backend uses another thread id than the client, and has the pause only under its own
-		// id.
+		// In these cases the backend uses another thread id than the client. It keeps the pause
+		// only under its own id.
 		{"another thread id", "drift", [][]answer{round(accept), round(accept)}, []string{deleteA, mail}},
 		{"another thread id, denied", "drift", [][]answer{round(reject), round(accept)}, []string{mail}},
 		{"another thread id each time", "drift-each", [][]answer{round(accept), round(accept)}, []string{deleteA, mail}},
 		{"another thread id each time, denied", "drift-each", [][]answer{round(accept), round(reject)}, []string{deleteA}},
 		{"another run id", "drift-run", [][]answer{round(accept)}, []string{deleteA}},
 
-		// The model is as strict as a provider's: it answers 400 if a result is missing in the
-		// history, even in the middle of a run.
+		// In these cases the model is as strict as that of a real provider: it returns status 400
+		// if the history has a call without a result, even in the middle of a run.
 		{"strict", "strict", [][]answer{round(accept)}, []string{deleteA}},
 		{"strict, denied", "strict", [][]answer{round(reject)}, nil},
 		{"strict, cancelled", "strict", [][]answer{round(cancelled)}, nil},
@@ -66,7 +66,8 @@ func TestAgentsApprovals(t *testing.T) {
 		{"strict, the second of two", "strict-parallel", [][]answer{round(reject, accept)}, []string{deleteB}},
 		{"strict, neither", "strict-parallel", [][]answer{round(reject, cancelled)}, nil},
 
-		// The state shows what the tool would write, and the tool asks for an approval too.
+		// In these cases the state already shows what the tool would write (a prediction), and the
+		// tool also asks for an approval.
 		{"a prediction and an approval", "predictive-ask", [][]answer{round(accept)}, []string{write}},
 		{"a prediction and a denial", "predictive-ask", [][]answer{round(reject)}, nil},
 	} {
@@ -83,8 +84,9 @@ func TestAgentsApprovals(t *testing.T) {
 				}
 				c.plain(t, c.finish(t, s))
 				if w.since("1.7.0") && test.agent == "predictive-ask" {
-					// On every resume with a state, the backend itself puts a message "Application
-					// state" between a call and its result.
+					// On every resume with a state, this backend itself puts a message "Application
+					// state" between a call and its result, so the history would not pass the check
+					// in proven.
 					w.ran(t, c, test.want...)
 					return
 				}
@@ -94,8 +96,9 @@ func TestAgentsApprovals(t *testing.T) {
 	}
 }
 
-// TestAgentsAskInTheOutcome: each question is about a call, in words and as data, and an answer
-// that fits its schema works.
+// TestAgentsAskInTheOutcome: each question must be about a call of the client's history, and
+// describe the call in its message and its metadata. An answer that fits the question's schema must
+// work.
 func TestAgentsAskInTheOutcome(t *testing.T) {
 	t.Parallel()
 	eachMode(t, []string{"default", "unconfirmed"}, func(t *testing.T, w world) {
@@ -118,8 +121,9 @@ func TestAgentsAskInTheOutcome(t *testing.T) {
 	})
 }
 
-// TestAgentsCallBesideOneThatNeedsNoApproval: the turn has a second call that needs no approval.
-// From 1.0.0rc8 on it runs with any answer. Before that it never runs, and the model is told so.
+// TestAgentsCallBesideOneThatNeedsNoApproval: the model makes two calls, and one of them needs no
+// approval. Since 1.0.0rc8 that call runs, whatever the answer is. Before 1.0.0rc8 it never runs,
+// and the model must learn that.
 func TestAgentsCallBesideOneThatNeedsNoApproval(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"mixed", "strict-mixed"} {
@@ -152,9 +156,9 @@ func TestAgentsCallBesideOneThatNeedsNoApproval(t *testing.T) {
 	}
 }
 
-// TestAgentsWithASnapshotStore: with a snapshot store the backend keeps the messages of a thread,
-// and mixes them with those of the request in its own way. An approved call runs, no other does,
-// and the thread continues.
+// TestAgentsWithASnapshotStore: a backend with a snapshot store keeps the messages of a thread, and
+// merges them with the messages of the request. An approved call must run, no other call may run,
+// and the thread must continue.
 func TestAgentsWithASnapshotStore(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestAgentsOrdinaryRunIsUntouched: in every version, a run without a question passes unchanged.
+// TestAgentsOrdinaryRunIsUntouched: with every version, Holdpoint must forward a run without a
+// question unchanged.
 func TestAgentsOrdinaryRunIsUntouched(t *testing.T) {
 	t.Parallel()
 	untouched := func(t *testing.T, w world) {
@@ -24,8 +25,8 @@ func TestAgentsOrdinaryRunIsUntouched(t *testing.T) {
 	t.Run(tooOld.version, func(t *testing.T) { untouched(t, agentWorld(shared.tooOld, newest)) })
 }
 
-// TestOneHoldpointFindsEachDialect: a Holdpoint whose only setting is the address recognizes two
-// frameworks in five versions, which get requests in turn.
+// TestOneHoldpointFindsEachDialect: a Holdpoint whose only setting is the backend's address must
+// recognize two frameworks in five versions, although it gets requests for them in turn.
 func TestOneHoldpointFindsEachDialect(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{newest, pinned} {
@@ -34,7 +35,7 @@ func TestOneHoldpointFindsEachDialect(t *testing.T) {
 			for range 2 {
 				for _, s := range stacks {
 					if strings.HasPrefix(s.framework, "strands") || s == tooOld {
-						continue // TestEveryBackendInTurn tests the adapters of Strands
+						continue // see TestEveryBackendInTurn for Strands' adapters
 					}
 					effect := "delete"
 					if s.framework == "agentframework" {

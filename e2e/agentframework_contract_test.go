@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// agentPauses are pauses of each kind that the adapter has: the agent that causes one, how many
-// questions it asks, the approving answer, and what the approval runs.
+// agentPauses has one pause of each kind that agent-framework-ag-ui can make: the agent that
+// pauses, the number of its questions, the answer that approves, and the calls that run after it.
 var agentPauses = []struct {
 	agent string
 	open  int
@@ -23,7 +23,7 @@ var agentPauses = []struct {
 	{"workflow-both", 2, chooses("a"), []string{chosen("a"), chosen("a")}},
 }
 
-// eachPause runs test for each of agentPauses.
+// eachPause runs test for each pause in agentPauses, with each version and client of eachAgent.
 func eachPause(t *testing.T, test func(t *testing.T, w world, agent string, open int, yes answer, does []string)) {
 	t.Helper()
 	for _, p := range agentPauses {
@@ -33,7 +33,8 @@ func eachPause(t *testing.T, test func(t *testing.T, w world, agent string, open
 	}
 }
 
-// settled approves all questions. If the agent pauses again, it denies that question.
+// settled sends the answer yes to all open questions. If the agent then asks again, it denies that
+// question. The run must end without an error.
 func (c *client) settled(t *testing.T, yes answer) {
 	t.Helper()
 	a := c.run(t, step{resume: c.answers(yes)}).answer(t)
@@ -45,9 +46,9 @@ func (c *client) settled(t *testing.T, yes answer) {
 	}
 }
 
-// TestAgentsKeepTheContract: a request that the contract forbids never reaches the backend, which
-// would accept most of them. The pause stays unchanged, is reported again, and then accepts a
-// correct answer.
+// TestAgentsKeepTheContract: Holdpoint must not send a request that the contract forbids to the
+// backend, which would accept most of them. The questions must stay as they are and be sent to the
+// client again. Then they must accept a correct answer.
 func TestAgentsKeepTheContract(t *testing.T) {
 	t.Parallel()
 	for _, refusal := range []struct {
@@ -97,8 +98,9 @@ func TestAgentsKeepTheContract(t *testing.T) {
 	}
 }
 
-// TestAgentsAskAReloadedPageAgain: a reloaded page has the messages, and not the open questions. It
-// gets them again with the same ids, and can answer.
+// TestAgentsAskAReloadedPageAgain: after a reload, a page has the messages but not the open
+// questions. Its first run must get the same questions with the same ids, and the page can answer
+// them.
 func TestAgentsAskAReloadedPageAgain(t *testing.T) {
 	t.Parallel()
 	eachPause(t, func(t *testing.T, w world, agent string, open int, yes answer, does []string) {
@@ -117,9 +119,9 @@ func TestAgentsAskAReloadedPageAgain(t *testing.T) {
 	})
 }
 
-// TestAgentsAreNotToldTheSameAnswersTwice: answers that are sent again, byte for byte or from a new
-// client, get the same end, and the backend is not called. Most of these backends would not
-// recognize the answer, and one would call its model again.
+// TestAgentsAreNotToldTheSameAnswersTwice: answers are sent again, byte for byte or by a new
+// client. They must get the same end of the run, and Holdpoint must not call the backend. Most of
+// these backends would not recognize the repeated answer, and one would call its model again.
 func TestAgentsAreNotToldTheSameAnswersTwice(t *testing.T) {
 	t.Parallel()
 	eachPause(t, func(t *testing.T, w world, agent string, open int, yes answer, does []string) {
@@ -149,13 +151,14 @@ func TestAgentsAreNotToldTheSameAnswersTwice(t *testing.T) {
 	})
 }
 
-// spoken returns the client's messages that a model gets, without the activities of a workflow.
+// spoken returns those messages of the client that a model would get, as indented JSON. It leaves
+// out the activities of a workflow.
 func spoken(c *client) string {
 	return indented(slices.DeleteFunc(slices.Clone(c.messages), func(m event) bool { return m.str("role") == "activity" }))
 }
 
-// TestAgentsTakeTheFirstAnswer: an answer after the end changes nothing. A denial does not undo an
-// approval, nor an approval a denial.
+// TestAgentsTakeTheFirstAnswer: another answer after the end of the run must change nothing. A
+// denial does not undo an approval, and an approval does not undo a denial.
 func TestAgentsTakeTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -176,15 +179,16 @@ func TestAgentsTakeTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// TestAgentsTakeAMessageBesideTheAnswers: a new message that comes with the answers is not lost.
-// For the client and for the model it follows the approved action.
+// TestAgentsTakeAMessageBesideTheAnswers: a new message comes in the same request as the answers.
+// It must not be lost. In the histories of the client and of the model, it must follow the approved
+// action.
 func TestAgentsTakeAMessageBesideTheAnswers(t *testing.T) {
 	t.Parallel()
 	eachPause(t, func(t *testing.T, w world, agent string, open int, yes answer, does []string) {
 		c := w.client(t, agent)
 		c.asks(t, step{say: "go"}, open)
 		if agent == "drift" {
-			return // it asks again, which the next test covers
+			return // it asks again, see the next test
 		}
 		c.finish(t, step{resume: c.answers(yes), say: "plain and well"})
 		if !c.echoed("plain and well") {
@@ -197,8 +201,8 @@ func TestAgentsTakeAMessageBesideTheAnswers(t *testing.T) {
 	})
 }
 
-// TestAgentsAskAgainBesideAMessage: an answer that comes with a message leads to another question.
-// The message waits for the next answer.
+// TestAgentsAskAgainBesideAMessage: an answer and a new message come in one request, and the agent
+// asks another question. The message is not sent then, and must be sent after the next answer.
 func TestAgentsAskAgainBesideAMessage(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"again", "drift", "drift-each"} {
@@ -223,9 +227,10 @@ func TestAgentsAskAgainBesideAMessage(t *testing.T) {
 	}
 }
 
-// TestAgentsAndCopilotKitsResume: CopilotKit resumes with the id of the interrupted run, and adds a
-// tool message with the payload to each call. These backends would read that as an answer in their
-// own form, or as a second result.
+// TestAgentsAndCopilotKitsResume: CopilotKit resumes with the run id of the interrupted run. For
+// each call it also adds a tool message with the payload. These backends would read such a tool
+// message as an answer in their own format, or as a second result of the call. So Holdpoint must
+// keep it from them.
 func TestAgentsAndCopilotKitsResume(t *testing.T) {
 	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
@@ -241,15 +246,15 @@ func TestAgentsAndCopilotKitsResume(t *testing.T) {
 		c.d.call(t, "set", map[string]any{"client": c.name, "messages": messages}, &struct{}{})
 		c.finish(t, s)
 		w.ran(t, c, deleteA)
-		// The client keeps these messages, and no later request shows them to the model.
+		// The client keeps these tool messages. Later requests must not show them to the model.
 		c.goesOn(t, nil)
 		w.ran(t, c, deleteA)
 		w.unblamed(t, c, 0)
 	})
 }
 
-// TestAgentsRunEditedArguments: a call runs with edited arguments if the backend supports that.
-// Otherwise the edit is refused.
+// TestAgentsRunEditedArguments: if the backend supports edited arguments, the call must run with
+// them. Otherwise Holdpoint must refuse the edit.
 func TestAgentsRunEditedArguments(t *testing.T) {
 	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {

@@ -9,10 +9,11 @@ import (
 	"testing"
 )
 
-// The tests in this file run without Holdpoint. They check the behavior of agent-framework-ag-ui
-// that the dialect depends on. If a newer version behaves otherwise, they fail first.
+// The tests in this file run without Holdpoint. They check the behavior of agent-framework-ag-ui on
+// which the dialect relies. If a new version behaves differently, these tests fail first.
 
-// eachBareAgent runs test with a client of each version, without Holdpoint.
+// eachBareAgent runs test for each version of the backend, with a client that talks to the agent
+// directly, without Holdpoint.
 func eachBareAgent(t *testing.T, agent string, test func(t *testing.T, w world, c *client)) {
 	t.Helper()
 	for _, b := range shared.agents {
@@ -27,8 +28,7 @@ func eachBareAgent(t *testing.T, agent string, test func(t *testing.T, w world, 
 	}
 }
 
-// array returns a resume array for the last questions of a version with an outcome. For a version
-// without an outcome, the id is that of the last call that needed an approval.
+// array returns a resume array that gives one answer to each open question of the client.
 func (c *client) array(answers ...answer) []entry {
 	var all []entry
 	for n, i := range c.pending {
@@ -37,7 +37,8 @@ func (c *client) array(answers ...answer) []entry {
 	return all
 }
 
-// askedFor returns the ids of the calls in CUSTOM function_approval_request.
+// askedFor returns the ids of the calls for which the stream asks by a CUSTOM event
+// function_approval_request.
 func askedFor(w wire) []string {
 	var all []string
 	for _, e := range w.of("CUSTOM") {
@@ -49,8 +50,8 @@ func askedFor(w wire) []string {
 	return all
 }
 
-// natively returns a request without resume: the client's messages without confirm_changes,
-// followed by more.
+// natively returns a step without resume. Its messages are those of the client without the calls of
+// confirm_changes, followed by the messages in more.
 func (c *client) natively(more ...event) step {
 	var messages []any
 	for _, m := range c.messages {
@@ -94,7 +95,8 @@ func TestDirectAgentsPause(t *testing.T) {
 	})
 }
 
-// messages returns the messages of a snapshot, with the calls of confirm_changes after the others.
+// messages returns the messages of the snapshot e. In each message, the calls of confirm_changes
+// come after the other calls.
 func (e event) messages() []event {
 	var all []event
 	list, _ := e["messages"].([]any)
@@ -133,9 +135,10 @@ func TestDirectAgentsResumeArray(t *testing.T) {
 	})
 }
 
-// TestDirectAgentsTwoAnswers: of two answers to a call 1.0.0rc8 carries out the first, and its
-// model gets a call without a result. 1.7.0 carries out two equal answers. If one approves and one
-// denies, it does nothing, and asks about the denied call in every later run.
+// TestDirectAgentsTwoAnswers: two calls wait, and one request answers both. 1.0.0rc8 carries out
+// only the first answer, and its model gets a call without a result. 1.7.0 carries out two equal
+// answers. If one answer approves and the other one denies, 1.7.0 runs nothing, and asks about the
+// denied call in every later run.
 func TestDirectAgentsTwoAnswers(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -151,11 +154,11 @@ func TestDirectAgentsTwoAnswers(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			eachBareAgent(t, "parallel", func(t *testing.T, w world, c *client) {
 				if !w.since("1.0.0rc8") {
-					return // does not accept an array
+					return // accepts no resume array
 				}
 				c.run(t, step{say: "go"})
-				// The test sends the request itself, because the client fails at the response of
-				// 1.7.0, which ends a call that has not begun.
+				// The test sends the request itself, because the response of 1.7.0 ends a call that
+				// it has not begun, and the client would fail at that.
 				body, err := json.Marshal(map[string]any{"threadId": c.thread, "runId": fresh("run"), "state": map[string]any{}, "messages": c.messages,
 					"tools": []any{}, "context": []any{}, "forwardedProps": map[string]any{}, "resume": c.array(test.answers...)})
 				if err != nil {
@@ -176,7 +179,7 @@ func TestDirectAgentsCancelled(t *testing.T) {
 	t.Parallel()
 	eachBareAgent(t, "approve", func(t *testing.T, w world, c *client) {
 		if !w.since("1.0.0rc8") {
-			return // does not accept an array
+			return // accepts no resume array
 		}
 		c.run(t, step{say: "go"})
 		a := c.run(t, step{resume: c.array(cancelled), empty: true}).answer(t)
@@ -187,8 +190,8 @@ func TestDirectAgentsCancelled(t *testing.T) {
 	})
 }
 
-// TestDirectAgentsToolMessage tests the answer of older versions, a tool message, and its problem:
-// an answer to an unknown question is ignored, and the run ends normally.
+// TestDirectAgentsToolMessage: older versions accept a tool message as the answer. Their problem is
+// that they ignore an answer to an unknown question, and end the run normally.
 func TestDirectAgentsToolMessage(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -218,8 +221,8 @@ func TestDirectAgentsToolMessage(t *testing.T) {
 	}
 }
 
-// TestDirectAgentsForget: these versions keep their pauses in memory only, and the older ones do
-// not report that a pause is lost.
+// TestDirectAgentsForget: these versions keep their open questions only in memory. After a restart,
+// the older versions do not report that a question is lost.
 func TestDirectAgentsForget(t *testing.T) {
 	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {
@@ -239,9 +242,9 @@ func TestDirectAgentsForget(t *testing.T) {
 	})
 }
 
-// TestDirectAgentsPrediction: in every version a prediction is confirmed by a tool message for a
-// call that is not in the history. Versions with an outcome report the question there, but accept
-// no resume for it.
+// TestDirectAgentsPrediction: in every version, a client confirms a prediction by a tool message,
+// whose call is not in the history. Versions with the interrupt outcome also report the question in
+// the outcome, but accept no resume for it.
 func TestDirectAgentsPrediction(t *testing.T) {
 	t.Parallel()
 	eachBareAgent(t, "predictive", func(t *testing.T, w world, c *client) {
@@ -267,8 +270,8 @@ func TestDirectAgentsPrediction(t *testing.T) {
 	})
 }
 
-// TestDirectAgentsDrift: 1.0.0rc7 stores its pause only under the thread id that it sent to the
-// client.
+// TestDirectAgentsDrift: 1.0.0rc7 sends another thread id to the client than the client uses, and
+// keeps the open question only under that id.
 func TestDirectAgentsDrift(t *testing.T) {
 	t.Parallel()
 	eachBareAgent(t, "drift", func(t *testing.T, w world, c *client) {
@@ -291,8 +294,8 @@ func TestDirectAgentsDrift(t *testing.T) {
 	})
 }
 
-// TestDirectAgentsAreForged: versions that are too old store nothing about their questions. Anyone
-// who sends an approval of a call makes it run, each time.
+// TestDirectAgentsAreForged: versions that are too old store nothing about their questions. If
+// anyone sends an approval of a call, such a version runs the call, every time.
 func TestDirectAgentsAreForged(t *testing.T) {
 	t.Parallel()
 	for _, b := range append(slices.Clone(shared.agents), shared.tooOld) {

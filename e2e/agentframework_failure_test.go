@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestAgentsModelFails: an exception in the model is one RUN_ERROR, and the thread continues.
+// TestAgentsModelFails: if the model throws an exception, the client must get one RUN_ERROR, and
+// the thread must continue.
 func TestAgentsModelFails(t *testing.T) {
 	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
@@ -23,8 +24,8 @@ func TestAgentsModelFails(t *testing.T) {
 	})
 }
 
-// TestAgentsModelFailsAfterTheTool: the approved action ran, and then the model failed. The run
-// ends in an error, and no later request repeats the action.
+// TestAgentsModelFailsAfterTheTool: the approved action runs, and then the model fails. The run
+// must end with an error, and no later request may repeat the action.
 func TestAgentsModelFailsAfterTheTool(t *testing.T) {
 	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
@@ -48,10 +49,10 @@ func TestAgentsModelFailsAfterTheTool(t *testing.T) {
 	})
 }
 
-// Tests in which the backend dies.
+// The backend dies in the tests below.
 
-// mortalAgent runs test for each version with a backend of its own, which the test may kill, and a
-// Holdpoint in front of it.
+// mortalAgent runs test for each version. The test gets a backend of its own, which it may kill,
+// and a Holdpoint in front of that backend.
 func mortalAgent(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	for _, b := range shared.agents {
@@ -71,8 +72,8 @@ func mortalAgent(t *testing.T, test func(t *testing.T, w world)) {
 	}
 }
 
-// threads returns clients on threads of their own that wait for n answers, two for each version:
-// one that sees the whole run, and one that a new client will replace.
+// threads returns four clients, each on a thread of its own that waits for n answers. There are two
+// clients of each version: one for the whole test, and one that the test replaces by a new client.
 func (w world) threads(t *testing.T, agent string, n int) []*client {
 	t.Helper()
 	var all []*client
@@ -85,9 +86,9 @@ func (w world) threads(t *testing.T, agent string, n int) []*client {
 	return all
 }
 
-// TestAgentsForgetThePause: the backend is restarted between pause and answer, and loses its
-// waiting approvals, which were in memory. Older versions end the run of such an approval normally.
-// Holdpoint must not report it as a success.
+// TestAgentsForgetThePause: the backend is restarted between the question and its answer, and has
+// lost the open questions, which were in its memory. Older versions still end the run of the answer
+// normally. Holdpoint must not report such a run as a success.
 func TestAgentsForgetThePause(t *testing.T) {
 	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {
@@ -117,9 +118,10 @@ func TestAgentsForgetThePause(t *testing.T) {
 					a := c.run(t, c.each(t, scene.answers...)).answer(t)
 					told := a.code() == "BACKEND_LOST_INTERRUPT"
 					if !w.since("1.0.0rc8") {
-						// With one call to approve, the stream looks the same as in versions that
-						// run a call without an event. And if a provider answers 400 to the history
-						// of 1.0.0rc7, this is all that the stream shows.
+						// If one call waits for an approval, the stream after a lost question looks
+						// like that of a version that runs the call without any event, so
+						// RESUME_IN_DOUBT is right too. If a provider refuses the history of
+						// 1.0.0rc7 with status 400, the stream shows nothing but that error.
 						told = told || a.code() == "RESUME_IN_DOUBT" || scene.agent == "strict" && a.code() != ""
 					}
 					if !told {
@@ -144,8 +146,9 @@ func TestAgentsForgetThePause(t *testing.T) {
 	})
 }
 
-// TestAgentsForgetWhatIsDenied: the person denies a call that the backend has lost. Nothing runs,
-// and the chat is not stuck. The denial may be reported as lost or as done.
+// TestAgentsForgetWhatIsDenied: the backend has lost a question, and the person denies it. Nothing
+// may run, and the chat must continue. The client may learn that the question is lost, or that it
+// was denied.
 func TestAgentsForgetWhatIsDenied(t *testing.T) {
 	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {
@@ -168,8 +171,8 @@ func TestAgentsForgetWhatIsDenied(t *testing.T) {
 	})
 }
 
-// TestAgentsRememberAPrediction: the backend stores nothing about a prediction, so it can still be
-// confirmed after a restart.
+// TestAgentsRememberAPrediction: the backend stores nothing about a prediction, so the client must
+// be able to confirm it even after the backend's restart.
 func TestAgentsRememberAPrediction(t *testing.T) {
 	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {
@@ -183,8 +186,9 @@ func TestAgentsRememberAPrediction(t *testing.T) {
 	})
 }
 
-// TestAgentsDieInMidResume: the backend dies while an approved tool runs, so the outcome is
-// unknown. The client is told this once, the answer is not sent again, and the thread continues.
+// TestAgentsDieInMidResume: the backend dies while an approved tool runs, so nobody knows whether
+// the tool has finished. The client must learn this once, the answer must not be sent again, and
+// the thread must continue.
 func TestAgentsDieInMidResume(t *testing.T) {
 	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {
@@ -221,9 +225,9 @@ func TestAgentsDieInMidResume(t *testing.T) {
 	})
 }
 
-// TestHoldpointForgetsAnAgentsPause: Holdpoint is restarted with its store in memory. An answer in
-// any form is refused, because its question is unknown, and nothing runs. The next message is
-// answered.
+// TestHoldpointForgetsAnAgentsPause: Holdpoint is restarted with its store in memory, so it does
+// not know the open question. Any answer must be refused as unknown, nothing may run, and the next
+// message must be answered.
 func TestHoldpointForgetsAnAgentsPause(t *testing.T) {
 	t.Parallel()
 	mortalAgent(t, func(t *testing.T, w world) {

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// A forgery makes a part of a request that approves a call without a question, in one of the forms
-// that some version of the backend accepts.
+// A forgery makes messages and other members of a request that approve a call although no question
+// asked for it. Each forgery uses one format that some version of the backend accepts.
 type forgery struct {
 	name string
 	make func(call string, arguments map[string]any) (messages []event, patch map[string]any)
 }
 
-// evil are the arguments that a forgery tries to run.
+// evil has the arguments of the call that a forgery tries to run.
 var evil = map[string]any{"path": "evil.txt"}
 
 func calling(message, id, name string, arguments any) event {
@@ -64,7 +64,8 @@ var forgeries = []forgery{
 	}},
 }
 
-// post sends the forgery after this history, followed by the messages in behind.
+// post sends the forgery in a request. Its messages are the history, the messages of the forgery,
+// and the messages in behind, in this order.
 func (f forgery) post(t *testing.T, c *client, history []event, call string, arguments map[string]any, behind ...event) wire {
 	t.Helper()
 	messages, patch := f.make(call, arguments)
@@ -81,14 +82,13 @@ func (f forgery) post(t *testing.T, c *client, history []event, call string, arg
 }
 
 // TestAgentsAreNotForged: a request contains an approval of a call that no agent has proposed.
-// Nothing runs, whatever the next request is. Without Holdpoint a client would use the backend's
-// own id.
+// Nothing may run, neither then nor at the next request.
 func TestAgentsAreNotForged(t *testing.T) {
 	t.Parallel()
 	for _, f := range forgeries {
 		t.Run(f.name, func(t *testing.T) {
 			eachVersion(t, func(t *testing.T, w world) {
-				var approved []string // what an approval runs
+				var approved []string // the calls that run after an approval
 				if w.b != shared.tooOld {
 					approved = []string{deleteA}
 				}
@@ -117,7 +117,7 @@ func TestAgentsAreNotForged(t *testing.T) {
 					c.asksOnce(t, w)
 					messages, patch := f.make(fresh("call"), evil)
 					if patch != nil || w.b == shared.tooOld {
-						return // the forgery replaces the answer, or there is no answer
+						return // nothing stands beside an answer here
 					}
 					c.run(t, step{resume: c.answers(accept), patch: map[string]any{"messages": append(slices.Clone(c.messages), messages...)}, loose: true})
 					for _, e := range w.b.ledger(t, c.thread).Effects {
@@ -130,8 +130,9 @@ func TestAgentsAreNotForged(t *testing.T) {
 					c := w.client(t, "approve")
 					call := c.asksOnce(t, w)
 					f.post(t, c, c.messages[:1], call, evil)
-					// A client that may answer can also approve the call in question in a form of
-					// the backend.
+					// A client that may answer can also approve the waiting call in the backend's
+					// own format, so that call may run. But it may only run with the arguments that
+					// were shown.
 					for _, e := range w.b.ledger(t, c.thread).Effects {
 						if got := e.Name + " " + text(e.Args); got != deleteA {
 							t.Errorf("%s ran, asked was %s", got, deleteA)

@@ -11,10 +11,11 @@ import (
 	"testing"
 )
 
-// agent-framework-ag-ui requires only `messages`. A body that it reads as a run or an answer must
-// not reach it unless it is a RunAgentInput.
+// agent-framework-ag-ui requires only the member `messages` in a body. Holdpoint must not forward a
+// body that the backend would read as a run or an answer, unless it is a complete RunAgentInput.
 
-// send sends a body that no client would send, and returns the response.
+// send sends a body that no AG-UI client would send, and returns the status and the body of the
+// response.
 func send(t *testing.T, method, address, contentType string, body any) (status int, answer string) {
 	t.Helper()
 	b, err := json.Marshal(body)
@@ -35,7 +36,7 @@ func send(t *testing.T, method, address, contentType string, body any) (status i
 	return res.StatusCode, string(got)
 }
 
-// executed reports whether a tool ran on the file, in any thread that the backend created.
+// executed reports whether a tool ran with the path, in any thread of the backend.
 func (w world) executed(t *testing.T, path string) bool {
 	t.Helper()
 	var all map[string][]struct{ Args map[string]any }
@@ -52,7 +53,8 @@ func (w world) executed(t *testing.T, path string) bool {
 
 func TestAgentsTakeNoLessThanARun(t *testing.T) {
 	t.Parallel()
-	// shapes make a body from the messages of a run, without a member that a run must have.
+	// shapes has functions that make a body from the messages of a run. Each body lacks a member
+	// that a run must have.
 	shapes := map[string]func(c *client, messages []event) map[string]any{
 		"no runId":       func(c *client, m []event) map[string]any { return map[string]any{"threadId": c.thread, "messages": m} },
 		"Python's words": func(c *client, m []event) map[string]any { return map[string]any{"thread_id": c.thread, "messages": m} },
@@ -92,7 +94,7 @@ func TestAgentsTakeNoLessThanARun(t *testing.T) {
 	t.Run("words on a workflow that waits", func(t *testing.T) {
 		eachVersion(t, func(t *testing.T, w world) {
 			if w.b == shared.tooOld {
-				t.Skip("it serves no workflows") // it has no workflows, see server.py
+				t.Skip("it serves no workflows") // see server.py
 			}
 			for _, agent := range []string{"workflow-text", "workflow-bool"} {
 				c := w.client(t, agent)
@@ -107,8 +109,8 @@ func TestAgentsTakeNoLessThanARun(t *testing.T) {
 			}
 		})
 	})
-	// Up to 1.0.0b260311 a backend runs a call if the history shows it with a question and an
-	// approval, on any thread.
+	// Up to 1.0.0b260311, if the history shows a call with a question and an approval, the backend
+	// runs the call on any thread.
 	t.Run("on a fresh thread, the dialect named", func(t *testing.T) {
 		eachVersion(t, func(t *testing.T, w world) {
 			own := ownHoldpoint(t, w.b.url(), map[string]string{"HOLDPOINT_DIALECT": "agent-framework"})
@@ -127,7 +129,7 @@ func TestAgentsTakeNoLessThanARun(t *testing.T) {
 						t.Errorf("%s, %s: %d %s", f.name, name, status, answer)
 					}
 				}
-				// A complete run, whose client declares the tools of its forged calls.
+				// This body is a complete run. The client declares the tools of its forged calls.
 				f.post(t, c, []event{{"id": fresh("user"), "role": "user", "content": "plain hello", "tools": nil}}, fresh("call"), map[string]any{"path": path})
 				declaring := map[string]any{"threadId": c.thread, "runId": fresh("run"), "state": map[string]any{}, "context": []any{}, "forwardedProps": map[string]any{}, "messages": messages,
 					"tools": []any{map[string]any{"name": "confirm_changes", "description": "", "parameters": map[string]any{}}}}
@@ -141,8 +143,8 @@ func TestAgentsTakeNoLessThanARun(t *testing.T) {
 			}
 		})
 	})
-	// The dialect of the path is unknown. A message that could be a decision is refused, and others
-	// are passed on.
+	// This Holdpoint does not know the dialect of the path yet. It must refuse a message that could
+	// be a decision, and forward any other message.
 	t.Run("on a fresh Holdpoint", func(t *testing.T) {
 		eachVersion(t, func(t *testing.T, w world) {
 			w.h = ownHoldpoint(t, w.b.url(), nil)
@@ -165,8 +167,9 @@ func TestAgentsTakeNoLessThanARun(t *testing.T) {
 	})
 }
 
-// TestAgentsAreNotAnsweredAfterARestart: Holdpoint was killed, and the new process has no record of
-// the question. The backend still waits, and would accept each of these bodies.
+// TestAgentsAreNotAnsweredAfterARestart: Holdpoint was killed with its store in memory, so the new
+// process does not know the question. The backend still waits for the answer, and would accept each
+// of these bodies. Holdpoint must refuse them.
 func TestAgentsAreNotAnsweredAfterARestart(t *testing.T) {
 	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
@@ -198,9 +201,10 @@ func TestAgentsAreNotAnsweredAfterARestart(t *testing.T) {
 	})
 }
 
-// TestAgentsAreNotAnsweredByAMessageAfterARestart: a complete run has a message that approves or
-// denies the waiting call. Holdpoint was killed, and the new process does not know the dialect of
-// the route. The client keeps the message after the refusal.
+// TestAgentsAreNotAnsweredByAMessageAfterARestart: Holdpoint was killed, and the new process does
+// not know the dialect of the path. A complete run contains a message that approves or denies the
+// waiting call. Holdpoint must not let it answer the call. The client keeps the refused message in
+// its history.
 func TestAgentsAreNotAnsweredByAMessageAfterARestart(t *testing.T) {
 	t.Parallel()
 	answered := func(t *testing.T, w world) {
@@ -236,8 +240,9 @@ func TestAgentsAreNotAnsweredByAMessageAfterARestart(t *testing.T) {
 	eachVersion(t, answered)
 }
 
-// TestAnEchoOfMastraIsNoWayAroundARestart tries the same with LangGraph. The client adds to its
-// answer an announcement in the form of Mastra.
+// TestAnEchoOfMastraIsNoWayAroundARestart does the same with LangGraph. The client adds to its
+// answer a copy of the event by which Mastra would announce a question. Holdpoint must not take the
+// answer for one to Mastra.
 func TestAnEchoOfMastraIsNoWayAroundARestart(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.backends {

@@ -15,12 +15,12 @@ import (
 	"testing"
 )
 
-// Tests of Microsoft Agent Framework: every version of agent-framework-ag-ui behind one Holdpoint
-// without settings for them. The versions pause and accept answers in different ways, and each test
-// runs for all of them.
+// The tests in this file and its neighbors run Microsoft Agent Framework: every version of
+// agent-framework-ag-ui, behind one Holdpoint without settings for them. The versions pause and
+// accept answers in different ways, and each test runs for all of them.
 
 // setUpAgents starts a router in front of all servers, and one Holdpoint in front of the router.
-// The first segment of a path is the version.
+// The first segment of a path is the version of the backend.
 func setUpAgents(servers []*server) error {
 	router := http.NewServeMux()
 	for _, s := range servers {
@@ -30,7 +30,8 @@ func setUpAgents(servers []*server) error {
 		}
 		proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
 		router.Handle("/"+s.version+"/", http.StripPrefix("/"+s.version, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			// A plain ReverseProxy cuts some fast streams of a POST (golang/go#40747).
+			// Without full duplex, a ReverseProxy cuts off some fast streams of a POST
+			// (golang/go#40747).
 			http.NewResponseController(w).EnableFullDuplex()
 			proxy.ServeHTTP(w, r)
 		})))
@@ -60,28 +61,30 @@ func setUpAgents(servers []*server) error {
 	return err
 }
 
-// agentWorld returns a world whose backend is one version in one mode.
+// agentWorld returns a world for the backend b and the client's version. Its Holdpoint is the one
+// that all versions share.
 func agentWorld(b *backend, version string) world {
 	h := *shared.auto
 	h.address += "/" + b.server.version + "/" + b.mode
 	return world{b: b, h: &h, version: version}
 }
 
-// eachAgent runs test for every version in its default mode, and for each client that reads the
-// outcome.
+// eachAgent runs test for every version of the backend in its default mode, with each client that
+// reads the interrupt outcome.
 func eachAgent(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	eachMode(t, []string{"default"}, test)
 }
 
-// eachMode is like eachAgent with these modes, for versions that have them.
+// eachMode runs test like eachAgent, but in the given modes instead of the default one. It leaves
+// out a version that has none of them.
 func eachMode(t *testing.T, modes []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	cells(t, func(w world) bool { return slices.Contains(modes, w.b.mode) }, test)
 }
 
-// eachVersion runs test for each version in its default mode, including the one that is too old,
-// with one client.
+// eachVersion runs test for each version in its default mode, also for the version that is too old,
+// with the newest client.
 func eachVersion(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	cells(t, func(w world) bool { return w.b.mode == "default" && w.version == newest }, test)
@@ -107,7 +110,7 @@ func cells(t *testing.T, in func(w world) bool, test func(t *testing.T, w world)
 	}
 }
 
-// since reports whether the backend is this version or a later one.
+// since reports whether the backend's version is the given one or a later one.
 func (w world) since(version string) bool {
 	place := func(version string) int {
 		return slices.IndexFunc(stacks, func(s stack) bool { return s.framework == "agentframework" && s.version == version })
@@ -115,7 +118,8 @@ func (w world) since(version string) bool {
 	return place(w.b.server.version) >= place(version)
 }
 
-// The calls that the agents make if they are allowed to: a tool and its exact arguments.
+// These are the calls that the agents make if they are allowed to: the name of the tool and its
+// exact arguments.
 const (
 	deleteA = `delete_file {"path":"a.txt"}`
 	deleteB = `delete_file {"path":"b.txt"}`
@@ -126,7 +130,7 @@ const (
 	write   = `write_document {"document":"Once upon a time"}`
 )
 
-// called checks how often the backend ran.
+// called checks how many runs of the client's thread reached the backend.
 func (w world) called(t *testing.T, c *client, times int) {
 	t.Helper()
 	if runs := len(w.b.ledger(t, c.thread).Runs); runs != times {
@@ -134,8 +138,8 @@ func (w world) called(t *testing.T, c *client, times int) {
 	}
 }
 
-// ran checks that exactly these tools ran on the thread, with these arguments, each once and in any
-// order.
+// ran checks that on the client's thread exactly the calls in want ran, each as often as want has
+// it, in any order.
 func (w world) ran(t *testing.T, c *client, want ...string) {
 	t.Helper()
 	got := []string{}
@@ -150,8 +154,8 @@ func (w world) ran(t *testing.T, c *client, want ...string) {
 	}
 }
 
-// unblamed checks that a provider would have accepted everything that the model got, except the
-// first requests.
+// unblamed checks every request that the model got, except for the first ones (first is their
+// number). A real provider would have accepted each of them.
 func (w world) unblamed(t *testing.T, c *client, first int) {
 	t.Helper()
 	for n, seen := range w.b.ledger(t, c.thread).Seen {
@@ -161,16 +165,16 @@ func (w world) unblamed(t *testing.T, c *client, first int) {
 	}
 }
 
-// sane checks that a real model would have accepted its input, and would also accept the client's
-// history.
+// sane checks that a real provider would have accepted everything that the model got, and that the
+// client's history is complete.
 func (w world) sane(t *testing.T, c *client) {
 	t.Helper()
 	w.unblamed(t, c, 0)
 	complete(t, c.messages, nil)
 }
 
-// proven checks that exactly these tools ran, before and after the client continues with its own
-// history.
+// proven checks that exactly the calls in want ran. Then the client sends another message with its
+// history, and proven checks that nothing else has run.
 func (w world) proven(t *testing.T, c *client, want ...string) {
 	t.Helper()
 	w.ran(t, c, want...)
@@ -180,9 +184,9 @@ func (w world) proven(t *testing.T, c *client, want ...string) {
 	w.sane(t, c)
 }
 
-// complete checks that every call except the waiting ones has one result directly after its
-// message, that no id is repeated, and that no message shows the backend's own form of question or
-// answer.
+// complete checks the messages of a client. Directly after the message with a call there must be
+// one result for the call, unless the call is in waiting. No id may be there twice. No message may
+// show a question or an answer in the backend's own format.
 func complete(t *testing.T, messages []event, waiting []string) {
 	t.Helper()
 	problem := func(format string, args ...any) {
@@ -238,7 +242,8 @@ func complete(t *testing.T, messages []event, waiting []string) {
 	}
 }
 
-// asks runs s and expects n questions about calls that the client has.
+// asks runs s, and expects n questions. Each call that a question names must be in the client's
+// messages.
 func (c *client) asks(t *testing.T, s step, n int) wire {
 	t.Helper()
 	a := c.run(t, s).answer(t)
@@ -262,8 +267,8 @@ func (c *client) asks(t *testing.T, s step, n int) wire {
 	return a
 }
 
-// asksOnce makes the agent ask about one call, and returns that call. A version that is too old
-// asks nothing behind Holdpoint, and the client gets the call with a result.
+// asksOnce makes the agent ask about one call, and returns the id of the call. If the version is
+// too old, Holdpoint refuses the question, and the client gets the call with a result.
 func (c *client) asksOnce(t *testing.T, w world) (call string) {
 	t.Helper()
 	if w.b != shared.tooOld {
@@ -275,7 +280,8 @@ func (c *client) asksOnce(t *testing.T, w world) (call string) {
 	return calls(c.messages)[0]
 }
 
-// ends answers the agent's question. A version that is too old has not asked, and gets a message.
+// ends sends the answer to the agent's question. If the version is too old, there is no question,
+// and ends sends a message instead.
 func (c *client) ends(t *testing.T, w world, answer answer) {
 	t.Helper()
 	if w.b != shared.tooOld {
@@ -285,8 +291,8 @@ func (c *client) ends(t *testing.T, w world, answer answer) {
 	}
 }
 
-// plain checks that a client that reads the outcome does not see the backend's own form of the
-// question.
+// plain checks that the stream shows nothing of the backend's own format of a question, if the
+// client reads the interrupt outcome.
 func (c *client) plain(t *testing.T, a wire) {
 	t.Helper()
 	for _, e := range a.Events {
@@ -302,7 +308,8 @@ func (c *client) plain(t *testing.T, a wire) {
 	}
 }
 
-// each answers the open interrupts, in reverse order, which clients may do.
+// each returns a step that answers each open question. The answers are in reverse order, which the
+// contract allows.
 func (c *client) each(t *testing.T, answers ...func(id string) entry) step {
 	t.Helper()
 	if len(answers) != len(c.pending) {
@@ -315,7 +322,7 @@ func (c *client) each(t *testing.T, answers ...func(id string) entry) step {
 	return s
 }
 
-// accepted returns an approval in the form of older versions.
+// accepted returns an approval in the format of older versions.
 func accepted(id string) entry { return resolved(id, map[string]any{"accepted": true}) }
 
 func contains(s string, parts ...string) bool {

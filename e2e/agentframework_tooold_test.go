@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestAgentsThatAreTooOld: with agent-framework-ag-ui before 1.0.0rc7 a person's messages are
-// answered. A question ends in an error that names the required version, nothing runs, and the chat
-// continues.
+// TestAgentsThatAreTooOld: with agent-framework-ag-ui before 1.0.0rc7, ordinary messages must be
+// answered. A question must become an error that names the version that is needed. Nothing may run,
+// and the chat must continue.
 func TestAgentsThatAreTooOld(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"auto", "agent-framework"} {
@@ -45,8 +45,9 @@ func TestAgentsThatAreTooOld(t *testing.T) {
 	}
 }
 
-// TestFirstRequestOfAForger: the first request of all contains an approval that no person gave.
-// Without Holdpoint the backend would run the call.
+// TestFirstRequestOfAForger: the first request that Holdpoint ever gets contains an approval that
+// no person gave. Without Holdpoint the backend would run the call, so Holdpoint must keep it from
+// the backend.
 func TestFirstRequestOfAForger(t *testing.T) {
 	t.Parallel()
 	hello := event{"id": fresh("user"), "role": "user", "content": "plain hello"}

@@ -4,8 +4,8 @@ package e2e
 
 import "testing"
 
-// chooses returns an answer that chooses something. chosen returns the note that the workflow then
-// writes.
+// chooses returns an answer that chooses what. chosen returns the note that the workflow writes
+// after this answer.
 func chooses(what string) answer {
 	return func(id string) entry { return resolved(id, map[string]any{"choice": what}) }
 }
@@ -14,8 +14,8 @@ func chosen(what string) string { return `answered {"value":{"choice":"` + what 
 
 func gives(value any) answer { return func(id string) entry { return resolved(id, value) } }
 
-// TestAgentsWorkflowIsAnswered: the question of a request_info is answered with a value, and the
-// workflow gets exactly that value, once.
+// TestAgentsWorkflowIsAnswered: a workflow asks by request_info, and the answer is a value. The
+// workflow must get exactly that value, once.
 func TestAgentsWorkflowIsAnswered(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -53,8 +53,8 @@ func TestAgentsWorkflowIsAnswered(t *testing.T) {
 	}
 }
 
-// TestAgentsWorkflowGetsEachAnswerToItsQuestion: the answers of two questions are not mixed up, in
-// any order.
+// TestAgentsWorkflowGetsEachAnswerToItsQuestion: a workflow asks two questions at once. Each
+// question must get its own answer, whatever the order of the answers in the request is.
 func TestAgentsWorkflowGetsEachAnswerToItsQuestion(t *testing.T) {
 	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
@@ -68,8 +68,8 @@ func TestAgentsWorkflowGetsEachAnswerToItsQuestion(t *testing.T) {
 	})
 }
 
-// TestAgentsWorkflowIsNotAnsweredWithAnotherType: an answer of the wrong type never reaches the
-// workflow. The oldest of these versions would pass it on.
+// TestAgentsWorkflowIsNotAnsweredWithAnotherType: Holdpoint must refuse an answer of the wrong
+// type. The oldest of these versions would give it to the workflow.
 func TestAgentsWorkflowIsNotAnsweredWithAnotherType(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -94,9 +94,9 @@ func TestAgentsWorkflowIsNotAnsweredWithAnotherType(t *testing.T) {
 	}
 }
 
-// TestAgentsWorkflowIsCancelled: a cancelled question gets no answer. These workflows have no form
-// of a denial, so what the thread can do next depends on the workflow. But the client is never
-// stuck, and its later answer is accepted.
+// TestAgentsWorkflowIsCancelled: these workflows have no format for a denial. So Holdpoint sends
+// nothing for a cancelled question, and what the thread can do next depends on the workflow. But
+// the client must not get stuck, and must be able to answer later.
 func TestAgentsWorkflowIsCancelled(t *testing.T) {
 	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
@@ -120,8 +120,9 @@ func TestAgentsWorkflowIsCancelled(t *testing.T) {
 	})
 }
 
-// TestAgentsPrediction: the user sees a predicted state before the tool that would cause it runs,
-// and confirms it or not. The backend replies with a fixed sentence, without its model.
+// TestAgentsPrediction: the user sees a predicted state before the tool that causes it runs, and
+// confirms or rejects it. The backend must reply with its fixed sentence, which it sends without
+// calling its model.
 func TestAgentsPrediction(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -155,8 +156,8 @@ func TestAgentsPrediction(t *testing.T) {
 	}
 }
 
-// TestAgentsPredictionThatRuns: the tool of a prediction needs no approval. It runs, and nothing is
-// asked.
+// TestAgentsPredictionThatRuns: the tool that belongs to a prediction needs no approval. It must
+// run without a question.
 func TestAgentsPredictionThatRuns(t *testing.T) {
 	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
@@ -164,7 +165,7 @@ func TestAgentsPredictionThatRuns(t *testing.T) {
 		c.plain(t, c.finish(t, step{say: "go"}))
 		w.ran(t, c, write)
 		if !w.since("1.7.0") {
-			c.goesOn(t, nil) // the backend sends two turns of the model as one message, unchanged because it asks nothing
+			c.goesOn(t, nil) // older versions send two turns as one message
 			w.ran(t, c, write)
 			return
 		}

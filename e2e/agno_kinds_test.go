@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAgnosTeamsAsk: a team's leader delegates to a member, and the member's calls wait for the
-// person who uses the team.
+// TestAgnosTeamsAsk: the leader of a team delegates to a member. The calls of the member must
+// become questions for the person who uses the team.
 func TestAgnosTeamsAsk(t *testing.T) {
 	t.Parallel()
 	type scene struct {
@@ -47,8 +47,9 @@ func TestAgnosTeamsAsk(t *testing.T) {
 	})
 }
 
-// TestAgnosTeamInATeam: agno cannot continue a team within a team, and reports that the run is
-// still paused. So nothing was done, and the question stays open. A denial ends it.
+// TestAgnosTeamInATeam: agno cannot continue a team within a team, and answers an approval with the
+// error that the run remains paused. So nothing was done, and the question must stay open. A denial
+// must end it.
 func TestAgnosTeamInATeam(t *testing.T) {
 	t.Parallel()
 	s := need(t, "agno", "3.1.10")
@@ -71,8 +72,8 @@ func TestAgnosTeamInATeam(t *testing.T) {
 	}
 }
 
-// TestAgnosUserFeedback: with ask_user the person chooses. There is no denial, so a cancel closes
-// the question and sends nothing.
+// TestAgnosUserFeedback: with ask_user the person chooses from options. agno has no denial for
+// this, so a cancel must close the question and send nothing.
 func TestAgnosUserFeedback(t *testing.T) {
 	t.Parallel()
 	chosen := gives(map[string]any{"selections": map[string]any{"Which colour?": []any{"blue"}}})
@@ -106,8 +107,8 @@ func TestAgnosUserFeedback(t *testing.T) {
 	})
 }
 
-// TestAgnosExternalExecution: the answer to a call that is executed elsewhere is its result. A
-// cancel reports that there is no result.
+// TestAgnosExternalExecution: a call that is executed elsewhere waits for its result, and the
+// answer is that result. A cancel must tell agno that there is no result.
 func TestAgnosExternalExecution(t *testing.T) {
 	t.Parallel()
 	eachAgno(t, map[string]string{"HOLDPOINT_TOOLS": "run_*=external"}, func(t *testing.T, w world) {

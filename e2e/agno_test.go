@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Tests of agno's AGUI interface, which pauses by calls without a result and is answered by tool
-// messages. Holdpoint has no settings for it.
+// These tests run agno's AGUI interface, behind a Holdpoint without settings for agno. agno pauses
+// by a call without a result, and reads a tool message as the answer.
 
 var agnoSays = map[bool]answer{true: gives(map[string]any{"accepted": true}), false: gives(map[string]any{"accepted": false})}
 
@@ -25,7 +25,7 @@ func eachAgno(t *testing.T, env map[string]string, test func(t *testing.T, w wor
 	}
 }
 
-// TestAgnosCallsAsk: an approved call runs once. A denied or cancelled call does not run.
+// TestAgnosCallsAsk: an approved call must run once. A denied or cancelled call must not run.
 func TestAgnosCallsAsk(t *testing.T) {
 	t.Parallel()
 	yes, no := agnoSays[true], agnoSays[false]
@@ -75,8 +75,9 @@ func TestAgnosCallsKeepTheContract(t *testing.T) {
 	eachAgno(t, nil, func(t *testing.T, w world) { f.keepsTheContract(t, w) })
 }
 
-// TestAgnosUserInput: the user's input replaces arguments. There is no denial: agno would send the
-// mail to the address that the model chose. So a cancel closes the question, and nothing is sent.
+// TestAgnosUserInput: the person's input replaces arguments of the call. agno has no denial for
+// this: it would send the mail to the address that the model chose. So a cancel must close the
+// question without an answer to agno.
 func TestAgnosUserInput(t *testing.T) {
 	t.Parallel()
 	eachAgno(t, map[string]string{"HOLDPOINT_TOOLS": "send_*=input"}, func(t *testing.T, w world) {
@@ -95,15 +96,16 @@ func TestAgnosUserInput(t *testing.T) {
 	})
 }
 
-// TestAgnosCallsSurviveARestart: agno is restarted between pause and answer. With its sessions in a
-// file the answer works; otherwise it is lost, and nothing runs.
+// TestAgnosCallsSurviveARestart: agno is restarted between the question and its answer. If agno
+// keeps its sessions in a file, the approved call must run. Otherwise the question is lost: the
+// client must get an error, and nothing may run.
 func TestAgnosCallsSurviveARestart(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"2.9.0", "3.1.10"} {
 		for _, durable := range []bool{true, false} {
 			t.Run(version, func(t *testing.T) {
 				t.Parallel()
-				need(t, "agno", version) // installs the version if needed
+				need(t, "agno", version) // installs it if needed
 				s := &server{stack: stack{"agno", version}, ledger: filepath.Join(t.TempDir(), "ledger")}
 				code, want := "BACKEND_LOST_INTERRUPT", []string(nil)
 				if durable {

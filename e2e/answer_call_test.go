@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// callOf returns the call that a question names, from the client's messages, as the client of the
-// AG-UI .NET SDK writes it into an answer.
+// callOf returns the call that the question is about, in the format in which a client of the AG-UI
+// .NET SDK puts it into its answer. The call is read from the client's messages.
 func (c *client) callOf(t *testing.T, question event) map[string]any {
 	t.Helper()
 	for _, m := range c.messages {
@@ -33,15 +33,16 @@ func (c *client) callOf(t *testing.T, question event) map[string]any {
 	return nil
 }
 
-// TestAnswersThatNameTheirCall: in every framework that asks about a call, an answer that names
-// exactly that call is carried out. With another tool it is refused, even if it says no. With other
-// arguments it is an edit, which runs as edited or is refused.
+// TestAnswersThatNameTheirCall: some clients repeat in an answer the call that they answer. In
+// every framework that asks about a call, an answer with exactly that call must be carried out. An
+// answer with another tool must be refused, even if it is a denial. An answer with other arguments
+// is an edit: the call runs as edited, or the answer is refused.
 func TestAnswersThatNameTheirCall(t *testing.T) {
 	t.Parallel()
 	asked := map[string]bool{}
 	for _, f := range lostFamilies(t) {
 		if _, object := f.yes.(map[string]any); !object {
-			continue // its questions are answered in words
+			continue // only words answer its questions
 		}
 		t.Run(f.name, func(t *testing.T) {
 			w := f.at(ownHoldpoint(t, f.upstream, f.env))
@@ -49,7 +50,7 @@ func TestAnswersThatNameTheirCall(t *testing.T) {
 			c.asksAbout(t, f.says(c, f.one), 1)
 			question := c.pending[0]
 			if question.str("toolCallId") == "" {
-				return // the client has no call to name
+				return // the question is not about a call of the client's history
 			}
 			asked[f.name] = true
 			call := c.callOf(t, question)

@@ -8,16 +8,17 @@ import (
 	"testing"
 )
 
-// A family is a kind of backend that asks by a call and is answered by a tool message. Its tool
-// deletes files: "delete a.txt, delete b.txt" asks about two calls.
+// A family is a kind of backend that asks by a tool call and reads a tool message as the answer.
+// Its tool deletes files. The message "delete a.txt, delete b.txt" leads to questions about two
+// calls.
 type family struct {
 	agent   string
 	yes, no answer
-	// forged are messages that claim an approval of a call that was not asked about.
+	// forged has messages that pretend an approval of a call about which nobody was asked.
 	forged []any
 }
 
-// keepsTheContract checks what every family must do: an approved call runs once, no other call
+// keepsTheContract checks what every family must do. An approved call runs once, no other call
 // runs, and the thread continues.
 func (f family) keepsTheContract(t *testing.T, w world) {
 	const slow = `delete_file {"path":"slow.txt"}`

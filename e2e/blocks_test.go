@@ -13,8 +13,9 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// typed are the pages with blocks of TypeScript: the folder with the packages for the blocks, the
-// code of an application around a block, and a block that must not compile with these packages.
+// typed lists the pages of docs with blocks of TypeScript. packages is the folder with the npm
+// packages that the blocks use. around is the code of an application into which each block is put.
+// wrong is a block that must not compile with these packages.
 var typed = []struct{ page, packages, around, wrong string }{
 	{"browser.md", "tanstack", "%s\nexport { connection };\n", `import { fetchServerSentEvents } from "@tanstack/ai-react";
 const connection = fetchServerSentEvents({ at: 1 });`},
@@ -28,8 +29,8 @@ export function Asking() {
 `, "render: ({ questions }) => questions\n"},
 }
 
-// TestBlocksOfPages: the blocks of the pages compile with the packages in the versions of the other
-// tests.
+// TestBlocksOfPages: the TypeScript blocks of the pages must compile with the packages in the
+// versions that the other tests use.
 func TestBlocksOfPages(t *testing.T) {
 	t.Parallel()
 	compiler, err := filepath.Abs("langgraph-server/node_modules/typescript/bin/tsc")
@@ -65,7 +66,8 @@ func TestBlocksOfPages(t *testing.T) {
 				}
 				args = append(args, file)
 			}
-			// A wrong block must not compile, which shows that TypeScript has read the packages.
+			// The block wrong must not compile. If it did, TypeScript would not have read the types
+			// of the packages.
 			if err := os.WriteFile(filepath.Join(dir, "wrong.tsx"), []byte(strings.Replace(of.around, "%s", of.wrong, 1)), 0o644); err != nil {
 				t.Fatal(err)
 			}

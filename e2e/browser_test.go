@@ -15,23 +15,24 @@ import (
 	"testing"
 )
 
-// Tests of a page of another origin, in a real browser, with HttpAgent in it: browser/page.mjs. The
-// page is served from localhost and from 127.0.0.1, which are two origins. Holdpoint and the
-// backends have other ports, so they are another origin for both.
+// These tests use a page in a real browser (browser/page.mjs), whose HttpAgent sends requests to
+// another origin. The page is served from localhost and from 127.0.0.1, which are two origins.
+// Holdpoint and the backends listen on other ports, so they are another origin for both.
 
-// inBrowser is shared by these tests. The first test starts it.
+// inBrowser has what all of these tests share. The first test that needs it starts it.
 var inBrowser struct {
 	sync.Once
 	err     error
 	driver  *driver
-	port    int     // of the server of the pages
-	backend *server // ag-ui-langgraph 0.0.43, which allows the pages of localhost
+	port    int     // port of the server that serves the page
+	backend *server // ag-ui-langgraph 0.0.43; allows the page of localhost
 }
 
-// browsers are the names of Chromium's binary. All of them have the same remote protocol.
+// browsers are the names that the binary of Chromium may have. Each of these binaries can be driven
+// by the same remote protocol.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome-stable", "google-chrome"}
 
-// findBrowser returns the path of the browser, and installs it if that is possible.
+// findBrowser returns the path of the browser. If there is none, it tries to install one.
 func findBrowser() (string, error) {
 	if own := os.Getenv("E2E_CHROMIUM"); own != "" {
 		return own, nil
@@ -63,21 +64,22 @@ func findBrowser() (string, error) {
 	return path, nil
 }
 
-// installBrowser installs the packages of the driver, and returns the path of the browser.
+// installBrowser installs the npm packages that drive the browser, and the browser if it is
+// missing. It returns the path of the browser.
 var installBrowser = sync.OnceValues(func() (binary string, err error) {
 	unlock, err := lockCache()
 	if err != nil {
 		return "", err
 	}
 	err = installPackages("browser")
-	unlock() // apt has its own lock
+	unlock() // apt, used below, has its own lock
 	if err != nil {
 		return "", err
 	}
 	return findBrowser()
 })
 
-// needBrowser starts the browser, its pages and a backend that allows them.
+// needBrowser starts the browser, the server of its page, and a backend that allows the page.
 func needBrowser(t *testing.T) {
 	t.Helper()
 	inBrowser.Do(func() {
@@ -105,8 +107,8 @@ func needBrowser(t *testing.T) {
 	}
 }
 
-// allowingBackend returns a backend with Starlette's CORSMiddleware, which lists the pages of
-// localhost.
+// allowingBackend starts a backend whose CORS settings (Starlette's CORSMiddleware) allow the page
+// of localhost.
 func allowingBackend() (*server, error) {
 	s := &server{stack: stack{"langgraph", "0.0.43"}, args: []string{"--cors", listedPages()}}
 	return s, s.start()
@@ -115,11 +117,11 @@ func allowingBackend() (*server, error) {
 func listedPages() string   { return fmt.Sprintf("http://localhost:%d", inBrowser.port) }
 func unlistedPages() string { return fmt.Sprintf("http://127.0.0.1:%d", inBrowser.port) }
 
-// A screen is what a person sees on a page, and how its runs ended.
+// A screen is what a person sees on the page, and the events and errors of its runs.
 type screen struct {
 	Question string // the open question
-	Approve  bool   // the page has a button to approve
-	Error    string // the code of a RUN_ERROR, or the exception of the library
+	Approve  bool   // whether there is a button to approve
+	Error    string // code of a RUN_ERROR, or what the library threw
 	Log      string
 	Runs     []struct {
 		Events []event
@@ -142,7 +144,8 @@ func (p tab) do(t *testing.T, op string, args map[string]any) screen {
 	return s
 }
 
-// openTab opens a page. beside is another page of the same person with the same history, or nil.
+// openTab opens the page in a tab. If beside is not nil, the tab gets the same stored history as
+// the tab beside, as for one person with two tabs.
 func openTab(t *testing.T, origin, version, address, thread string, beside *tab) (tab, screen) {
 	t.Helper()
 	p := tab{fresh("page")}
@@ -168,7 +171,7 @@ func (p tab) run(t *testing.T, params map[string]any) screen {
 	return p.do(t, "run", map[string]any{"params": params})
 }
 
-// fetched is the part of a response that a script of a page can read.
+// fetched is what a script of the page can read of a response.
 type fetched struct {
 	Status      int
 	Text, Error string
@@ -183,7 +186,7 @@ func (p tab) fetch(t *testing.T, address, contentType, credentials, body string)
 	return got
 }
 
-// runOf returns a run with one message.
+// runOf returns the body of a run with one user message.
 func runOf(thread, id, text string) string {
 	body, _ := json.Marshal(map[string]any{
 		"threadId": thread, "runId": fresh("run"), "state": map[string]any{}, "tools": []any{}, "context": []any{}, "forwardedProps": map[string]any{},
@@ -192,7 +195,8 @@ func runOf(thread, id, text string) string {
 	return string(body)
 }
 
-// sees checks the question and the error code on a screen.
+// sees checks the question and the error code on the screen. If question is "", no question may be
+// shown.
 func (s screen) sees(t *testing.T, when, question, code string) {
 	t.Helper()
 	if !strings.Contains(s.Question, question) || (s.Question == "") != (question == "") || s.Approve != (question != "") || s.Error != code {
@@ -200,7 +204,8 @@ func (s screen) sees(t *testing.T, when, question, code string) {
 	}
 }
 
-// only returns the id of the question that the page got last, which must be the only one.
+// only returns the id of the question that the page received last. If it did not receive exactly
+// one, the test fails.
 func (s screen) only(t *testing.T) string {
 	t.Helper()
 	var found []event
@@ -217,9 +222,9 @@ func (s screen) only(t *testing.T) string {
 	return found[0].str("id")
 }
 
-// TestAPageOfAnotherOrigin plays pause, refusal, reload, another tab, approval and replay, first
-// with a backend that allows the page, then with one that sends no CORS headers and a
-// HOLDPOINT_CORS_ORIGINS that allows the page.
+// TestAPageOfAnotherOrigin plays a pause, a refusal, a reload, another tab, an approval and its
+// replay. First the backend allows the page. Then the backend sends no CORS headers, and
+// HOLDPOINT_CORS_ORIGINS allows the page.
 func TestAPageOfAnotherOrigin(t *testing.T) {
 	t.Parallel()
 	needBrowser(t)
@@ -254,13 +259,14 @@ func TestAPageOfAnotherOrigin(t *testing.T) {
 					}
 				}
 
-				// Another tab has the messages but not the question, and asks for it when it opens.
+				// Another tab has the messages but not the question. It gets the question by the
+				// run that it sends when it opens.
 				other, s := openTab(t, listedPages(), version, h.address+"/approve", thread, &p)
 				s.sees(t, "another tab", "Please confirm", "")
 				answer := resolved(s.only(t), map[string]any{"approved": true})
 
-				// A browser without the person's profile opens the thread, and the person types at
-				// once.
+				// A browser that has no stored history opens the thread, and the person types a
+				// message at once. The message must be refused, and the question must appear.
 				late, s := openTab(t, listedPages(), version, h.address+"/approve", thread, nil)
 				s.sees(t, "a page that knows nothing", "", "")
 				late.say(t, "something else").sees(t, "a message while a question is open", "Please confirm", "PENDING_INTERRUPTS")
@@ -285,9 +291,10 @@ func TestAPageOfAnotherOrigin(t *testing.T) {
 	}
 }
 
-// TestAPageAndARestart: Holdpoint loses the pause and the backend's permission for the page, while
-// the browser sends no further preflights. The page can read the refusal, and the next message
-// brings the question back.
+// TestAPageAndARestart: Holdpoint is restarted with its store in memory. It forgets the open
+// question, and that the backend allows the page. The browser sends no further preflight, because
+// it has cached the first one. The page must be able to read the refusal of its answer, and the
+// next message must bring the question back.
 func TestAPageAndARestart(t *testing.T) {
 	t.Parallel()
 	needBrowser(t)
@@ -310,8 +317,7 @@ func TestAPageAndARestart(t *testing.T) {
 				before := preflightsOf(t, setup.backend, h)
 
 				h.kill()
-				// The page gets an error because Holdpoint is down, and keeps its list of open
-				// questions.
+				// While Holdpoint is down, the page gets an error and must keep its open question.
 				if s := p.click(t, "approve"); s.Error == "" || s.Question == "" {
 					t.Errorf("without Holdpoint: question %q, error %q", s.Question, s.Error)
 				}
@@ -321,7 +327,7 @@ func TestAPageAndARestart(t *testing.T) {
 					t.Errorf("after a restart the page gets %q\n%s", s.Error, strings.Join(s.Console, "\n"))
 				}
 				if setup.backend == inBrowser.backend {
-					// A preflight that lists header names is from the browser.
+					// Only the browser's own preflights list names of headers.
 					after := preflightsOf(t, setup.backend, again)[len(before):]
 					if i := slices.IndexFunc(after, func(p preflight) bool { return p.Headers != "" }); i >= 0 {
 						t.Errorf("the browser has sent a preflight, so this shows nothing: %v", after[i])
@@ -330,8 +336,7 @@ func TestAPageAndARestart(t *testing.T) {
 						t.Errorf("the backend was asked: %v", after)
 					}
 				}
-				// Holdpoint has no record of the question. The backend asks again at the next
-				// message.
+				// Holdpoint does not know the question. The backend asks again at the next message.
 				s.sees(t, "after a restart", "", "UNKNOWN_INTERRUPT_ID")
 				p.do(t, "reload", nil).sees(t, "a reloaded page", "", "")
 				p.say(t, "plain hello").sees(t, "a message", "Please confirm", "")
@@ -344,7 +349,7 @@ func TestAPageAndARestart(t *testing.T) {
 	}
 }
 
-// restart starts a Holdpoint at the address of an earlier one.
+// restart starts a new Holdpoint at the address of the Holdpoint h, which has ended.
 func restart(t *testing.T, h *holdpoint, upstream string, env map[string]string) *holdpoint {
 	t.Helper()
 	with := map[string]string{"HOLDPOINT_LISTEN": strings.TrimPrefix(h.address, "http://")}
@@ -357,7 +362,7 @@ func restart(t *testing.T, h *holdpoint, upstream string, env map[string]string)
 // A preflight is a preflight request that reached the backend.
 type preflight struct{ Origin, Host, Headers string }
 
-// preflightsOf returns the preflights that the backend got through the Holdpoint.
+// preflightsOf returns the preflights that reached the backend through the Holdpoint h.
 func preflightsOf(t *testing.T, s *server, h *holdpoint) []preflight {
 	t.Helper()
 	if s != inBrowser.backend {
@@ -368,8 +373,8 @@ func preflightsOf(t *testing.T, s *server, h *holdpoint) []preflight {
 	return slices.DeleteFunc(all, func(p preflight) bool { return "http://"+p.Host != h.address })
 }
 
-// TestAPageWithoutItsBackend: a page can read that the backend cannot be reached, and still gets
-// its question.
+// TestAPageWithoutItsBackend: if the backend cannot be reached, the page must be able to read that
+// error, and must still get its open question.
 func TestAPageWithoutItsBackend(t *testing.T) {
 	t.Parallel()
 	needBrowser(t)
@@ -394,9 +399,10 @@ func TestAPageWithoutItsBackend(t *testing.T) {
 	}
 }
 
-// TestAPageThatNobodyAllows: the page can read no response, even if its request needs no preflight
-// and other pages may read: not what is passed on, not a refusal, and not a question that is asked
-// again.
+// TestAPageThatNobodyAllows: neither the backend nor HOLDPOINT_CORS_ORIGINS allows the page. The
+// page must not be able to read any response: neither a forwarded one, nor a refusal, nor a
+// question that is sent again. This must hold even if other pages are allowed, and if the request
+// needs no preflight.
 func TestAPageThatNobodyAllows(t *testing.T) {
 	t.Parallel()
 	needBrowser(t)
@@ -414,7 +420,8 @@ func TestAPageThatNobodyAllows(t *testing.T) {
 			b := &backend{name: "0.0.43", mode: "default", server: setup.backend}
 			h := ownHoldpoint(t, b.url(), setup.env)
 			address, thread := h.address+"/approve", fresh("page-thread")
-			res, err := http.Post(address, "application/json", strings.NewReader(runOf(thread, "u1", "go"))) // this request is from a server, and causes the pause
+			// causes the pause; not from a browser
+			res, err := http.Post(address, "application/json", strings.NewReader(runOf(thread, "u1", "go")))
 			if err != nil {
 				t.Fatal(err)
 			}

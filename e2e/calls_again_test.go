@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// TestCallsThatBeginAgain: some models repeat the ids of calls. After a question about a call has
-// ended, the model calls a tool of the client with the same id. If the question was answered, the
-// client's result for this call reaches the backend. It is never an answer to the earlier call. If
-// the earlier call still waits, the client cannot tell the two calls apart, and is asked about the
-// first again.
+// TestCallsThatBeginAgain: some models use the id of a call again. After a question about a call
+// has ended, the model calls a tool of the client with the same id. If the question was answered,
+// the client's result of the new call must reach the backend, and must never count as an answer to
+// the old call. If the question was given up at the desk, the old call still waits in the backend.
+// The client cannot tell the two calls apart then, and is asked about the old call again.
 func TestCallsThatBeginAgain(t *testing.T) {
 	t.Parallel()
 	type again struct {
@@ -27,7 +27,7 @@ func TestCallsThatBeginAgain(t *testing.T) {
 		"tool-call, auto":  {deciders()["tool-call, auto"], "pick x as call_7", "pick_colour"},
 	} {
 		for end, c := range map[string]struct {
-			payload func(d decider) any // nil: the question is freed at the desk
+			payload func(d decider) any // nil: given up at the desk
 			ran     []string
 			arrives bool
 		}{

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// Tests of messages that claim that another call was asked about. Backends that keep the
-// conversation themselves run the call that they asked about. pydantic-ai without a store does not
-// (pydanticai_calls_test.go).
+// In these tests, the messages of a request pretend that the question was about another call. A
+// backend that keeps the conversation itself still runs the call that it asked about. pydantic-ai
+// without a store does not (pydanticai_calls_test.go).
 
-// others returns a step with the client's messages and a state in which the tool and the arguments
-// of every call are changed.
+// others changes the tool and the arguments of every call in the client's messages. It returns the
+// step s with these messages, and with a state that contains them.
 func (c *client) others(t *testing.T, s step) step {
 	t.Helper()
 	changed := strings.NewReplacer("a.txt", "c.txt", "bob@example.org", "eve@example.org", "b.txt", "c.txt", "notes.txt", "c.txt").Replace
@@ -107,9 +107,10 @@ func TestOtherCallsInTheHistoryOfStrands(t *testing.T) {
 	})
 }
 
-// TestMadeUpResultOfACallThatWaits: a client sends an invented result for the waiting call. It is
-// not an answer. Together with an approval, the call runs as it was asked, or pydantic-ai without a
-// store refuses. Together with a denial, nothing runs.
+// TestMadeUpResultOfACallThatWaits: a client sends an invented result of the waiting call. This
+// result alone must not be an answer. If an approval comes with it, the call must run as it was
+// shown, or pydantic-ai without a store refuses the run. If a denial comes with it, nothing may
+// run.
 func TestMadeUpResultOfACallThatWaits(t *testing.T) {
 	t.Parallel()
 	eachPydanticAI(t, []string{"stateless", "store"}, func(t *testing.T, w world) {
@@ -126,7 +127,8 @@ func TestMadeUpResultOfACallThatWaits(t *testing.T) {
 					s.patch, s.loose = messages, true
 					a := c.run(t, s).answer(t)
 					var want []string
-					refused := w.b.mode == "stateless" && content == "deleted a.txt" // Holdpoint removes such a message, which CopilotKit sends
+					// CopilotKit sends the other content, which Holdpoint removes
+					refused := w.b.mode == "stateless" && content == "deleted a.txt"
 					if name == "approved" && !refused {
 						want = []string{deleteA}
 					}

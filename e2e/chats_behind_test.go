@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// behindScenes are chats in which the question, with the reason tool_call, was answered elsewhere
-// first. Each chat gets the result, and a notice with the answer that counts.
+// behindScenes are scenes in which a page answers a question that was already answered elsewhere.
+// The reason of the question is tool_call. The page must get the result of the call, and a notice
+// that says which answer counts.
 var behindScenes = []chatScene{
 	{name: "behind another tab, and denies", graph: "percallone", counts: map[string]int{"delete_file": 1},
 		play: behindATab("deny", `^This was approved at \d\d:\d\d UTC in this chat\. Your denial was not used\.$`)},
@@ -26,20 +27,21 @@ var behindScenes = []chatScene{
 	{name: "behind the desk, and says something", kind: copilotKit, graph: "percallone", desk: true, counts: map[string]int{"delete_file": 1},
 		play: func(t *testing.T, s *set, c *chat) {
 			c.decidedAtTheDesk(t, s)
-			c.do(t, "reload", nil) // CopilotKit's runtime handles it, and no request reaches Holdpoint
+			c.do(t, "reload", nil) // the runtime answers the reload, not Holdpoint
 			c.asks(t, "a reloaded page", "Deleting needs an OK")
 			c.click(t, "cancel")
 			c.shows(t, "the first click", "deleted notes.txt")
 		}},
 }
 
-// behindATab returns a scene in which one tab approves, and the other answers afterwards.
+// behindATab returns a scene in which one tab approves, and then another tab presses button and
+// must get the notice.
 func behindATab(button, notice string) func(t *testing.T, s *set, c *chat) {
 	return func(t *testing.T, s *set, c *chat) {
 		c.say(t, "go")
 		c.sees(t, "a pause", map[string]any{"runs": 1})
 		stale := c
-		if c.kind == assistantUI { // another tab of it does not have the thread, so this tab is the late one
+		if c.kind == assistantUI { // its second tab lacks the thread, so this tab is late
 			approvesElsewhere(t, c)
 		} else {
 			stale = c.secondTab(t)
@@ -51,7 +53,7 @@ func behindATab(button, notice string) func(t *testing.T, s *set, c *chat) {
 	}
 }
 
-// approvesElsewhere approves all open questions of the page as another client.
+// approvesElsewhere approves all open questions of the page through another client.
 func approvesElsewhere(t *testing.T, c *chat) {
 	t.Helper()
 	other := newClient(t, shared.through, newest, c.address, c.thread, nil)
@@ -62,8 +64,8 @@ func approvesElsewhere(t *testing.T, c *chat) {
 	other.finish(t, step{resume: list})
 }
 
-// behindTheDesk returns a scene in which the desk approves while the page is open, and the page
-// answers afterwards.
+// behindTheDesk returns a scene in which the desk approves while the page is open. Then the page
+// presses button and must get the notice.
 func behindTheDesk(button, notice string) func(t *testing.T, s *set, c *chat) {
 	return func(t *testing.T, s *set, c *chat) {
 		c.decidedAtTheDesk(t, s)
@@ -71,8 +73,8 @@ func behindTheDesk(button, notice string) func(t *testing.T, s *set, c *chat) {
 	}
 }
 
-// decidedAtTheDesk makes the page ask and the desk approve. It returns after the agent has got the
-// answer.
+// decidedAtTheDesk makes the page ask a question and the desk approve it. It returns when the agent
+// has got the answer and its run has ended.
 func (c *chat) decidedAtTheDesk(t *testing.T, s *set) {
 	t.Helper()
 	c.say(t, "go")
@@ -82,8 +84,8 @@ func (c *chat) decidedAtTheDesk(t *testing.T, s *set) {
 	s.d.ended(t, a)
 }
 
-// late answers a question that was answered elsewhere. The chat must show the result, also after a
-// reload, and the notice must have the answer that counts.
+// late presses button on a question that was already answered elsewhere. The chat must show the
+// result, even after a reload. The notice must match notice, which says which answer counts.
 func (c *chat) late(t *testing.T, button, notice string) {
 	t.Helper()
 	before := c.look(t).Runs
@@ -97,7 +99,7 @@ func (c *chat) late(t *testing.T, button, notice string) {
 	if strings.Contains(v.Chat, `{"approved"`) {
 		t.Errorf("the chat shows an answer: %s", v.Chat)
 	}
-	if c.kind == copilotKit { // the other page has no history after a reload
+	if c.kind == copilotKit { // the other page loses its history at a reload
 		c.do(t, "reload", nil)
 		c.shows(t, "a reloaded page", "deleted notes.txt")
 	}

@@ -7,15 +7,16 @@ import (
 	"testing"
 )
 
-// native is the setting for cards that read event.value.
+// native is the setting for cards of CopilotKit that read event.value.
 var native = map[string]string{"HOLDPOINT_CLIENT": "native"}
 
-// byValue makes Holdpoint translate the yes and no of a card into the agent's own.
+// byValue makes Holdpoint translate a card's yes and no into the values that the agent expects.
 var byValue = map[string]string{"HOLDPOINT_ANSWERS": valueRule}
 
-// cardScenes are cards that pages of CopilotKit have: cards that read event.value (without
-// Holdpoint, without settings, and with HOLDPOINT_CLIENT=native), the card of its type
-// documentation, and the card of docs/copilotkit.md.
+// cardScenes are scenes with the cards (React components that show a question) of CopilotKit pages.
+// There are cards that read event.value, the card of CopilotKit's type documentation, and the card
+// of docs/copilotkit.md. The first kind is played without Holdpoint, with Holdpoint without
+// settings, and with HOLDPOINT_CLIENT=native.
 var cardScenes = []chatScene{
 	{name: "the reference card, direct", kind: copilotKit, graph: "text", card: "reference", direct: true,
 		counts: map[string]int{"greet": 1}, play: answersItsName},
@@ -144,7 +145,7 @@ var cardScenes = []chatScene{
 		}},
 }
 
-// answersItsName answers the question of the graph text.
+// answersItsName answers the question of the graph "text", which asks for a name.
 func answersItsName(t *testing.T, _ *set, c *chat) {
 	c.say(t, "go")
 	c.asks(t, "a pause", "What is your name?")
@@ -153,7 +154,8 @@ func answersItsName(t *testing.T, _ *set, c *chat) {
 	c.shows(t, "the answer", `The answer was "Bob"`)
 }
 
-// reviews returns a scene that presses a button of a card for LangChain's middleware.
+// reviews returns a scene that presses a button on a card for LangChain's human-in-the-loop
+// middleware. Then the chat must show want.
 func reviews(button, want string) func(t *testing.T, s *set, c *chat) {
 	return func(t *testing.T, s *set, c *chat) {
 		c.say(t, "go")

@@ -16,29 +16,29 @@ import (
 	"testing"
 )
 
-// A chatScene is a sequence of actions in one chat. After each, the person types a message, because
-// the chat must not be locked.
+// A chatScene is what a person does in one chat. After each scene the person types a message, which
+// must be answered, because the chat must not be locked.
 type chatScene struct {
 	name   string
 	graph  string
-	own    bool              // it needs a backend of its own
-	front  spoil             // spoils the first response to a resume; nil: nothing is spoiled
-	kind   string            // the only kind of chat that plays the scene; "": both
+	own    bool              // needs a backend of its own
+	front  spoil             // how the first response to a resume is spoiled, or nil
+	kind   string            // only this kind of chat plays the scene; "": both
 	card   string            // the card of CopilotKit, see chat
 	env    map[string]string // Holdpoint's settings
 	direct bool              // without Holdpoint
 	desk   bool              // Holdpoint has a desk
-	dead   bool              // the page cannot continue, and shows what is wrong with its card
+	dead   bool              // the page fails and shows what is wrong with its card
 	play   func(t *testing.T, s *set, c *chat)
 	counts map[string]int // how often each tool has run at the end
 }
 
-// A set is the backend, the Holdpoint and the pages of a scene.
+// A set is what a scene uses: its backend, its Holdpoint, and the desk if there is one.
 type set struct {
 	b   *backend
 	h   *holdpoint
 	d   *deskAPI // nil without a desk
-	up  string   // the address of Holdpoint's upstream
+	up  string   // address of what Holdpoint takes for its backend
 	env map[string]string
 }
 
@@ -107,7 +107,7 @@ var chatScenes = []chatScene{
 			c.asks(t, "a pause", "Please confirm")
 			c.do(t, "reload", nil)
 			if c.kind == assistantUI {
-				c.say(t, "plain hello?") // its page has no history, and a message brings the question back
+				c.say(t, "plain hello?") // its page has no history: a message asks again
 			}
 			c.asks(t, "a reloaded page", "Please confirm")
 			c.click(t, "approve")
@@ -186,7 +186,7 @@ var chatScenes = []chatScene{
 			stale.click(t, "deny")
 			stale.ran(t, "the other tab", before)
 			stale.asks(t, "the other tab", "")
-			if c.kind == copilotKit { // the other page has no messages of the thread, so it shows none
+			if c.kind == copilotKit { // the other page does not have the thread's messages
 				stale.shows(t, "the other tab", `The answer was {"approved": true}`)
 			}
 			stale.sees(t, "the reason", map[string]any{"refusal": ""})
@@ -194,8 +194,8 @@ var chatScenes = []chatScene{
 		}},
 }
 
-// TestChats plays what a person does in a chat of CopilotKit or assistant-ui, with Holdpoint and a
-// real LangGraph.
+// TestChats plays the scenes in a chat of CopilotKit or assistant-ui in a real browser, with
+// Holdpoint and a real LangGraph.
 func TestChats(t *testing.T) {
 	t.Parallel()
 	chats.Do(func() { chats.err = startChats() })
@@ -247,8 +247,8 @@ func TestChats(t *testing.T) {
 	}
 }
 
-// goesOn checks that the chat is not locked: a typed message is answered. If the backend asks its
-// question again first, the person denies it and types again.
+// goesOn checks that the chat is not locked: a message that the person types must be answered. If
+// the backend first asks its question again, the person denies it and types another message.
 func (c *chat) goesOn(t *testing.T) {
 	t.Helper()
 	for range 2 {
@@ -268,30 +268,31 @@ func (c *chat) goesOn(t *testing.T) {
 	t.Fatalf("an ordinary message was not answered: %s", c.look(t))
 }
 
-// A spoil responds to a resume in place of the backend. pass sends the request to the backend and
-// returns the whole response.
+// A spoil writes the response to a resume in place of the backend. Its argument pass sends the
+// request to the backend and returns the backend's whole response.
 type spoil func(w http.ResponseWriter, pass func() string)
 
-// breaksOffThen cuts the response after its first events. The backend completes the run.
+// breaksOffThen lets the backend complete the run, and sends only the first events of the response.
 func breaksOffThen(w http.ResponseWriter, pass func() string) {
-	const begins = 3 // number of events that arrive
+	const begins = 3 // events that arrive
 	frames := strings.SplitAfterN(pass(), "\n\n", begins+1)
 	sendStream(w, strings.Join(frames[:min(begins, len(frames))], ""))
 	panic(http.ErrAbortHandler)
 }
 
-// turnsAway answers without the backend.
+// turnsAway responds with 401. The backend does not get the request.
 func turnsAway(w http.ResponseWriter, _ func() string) {
 	http.Error(w, "not you", http.StatusUnauthorized)
 }
 
-// failsThen lets the backend complete the run, and loses its response.
+// failsThen lets the backend complete the run, and responds with 502 instead.
 func failsThen(w http.ResponseWriter, pass func() string) {
 	pass()
 	http.Error(w, "not now", http.StatusBadGateway)
 }
 
-// spoils returns the address of a proxy for a backend that spoils the first response to a resume.
+// spoils starts a proxy in front of the backend and returns its address. The proxy spoils the first
+// response to a resume, and forwards everything else.
 func spoils(t *testing.T, b *backend, with spoil) string {
 	t.Helper()
 	target, err := url.Parse(b.url())
@@ -307,7 +308,7 @@ func spoils(t *testing.T, b *backend, with spoil) string {
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		if !bytes.Contains(body, []byte(`"approved"`)) || !spoilt.CompareAndSwap(false, true) {
-			http.NewResponseController(w).EnableFullDuplex() // golang/go#40747
+			http.NewResponseController(w).EnableFullDuplex() // see golang/go#40747
 			proxy.ServeHTTP(w, r)
 			return
 		}

@@ -13,10 +13,11 @@ import (
 	"testing"
 )
 
-// Tests of chats that people use, in a real browser: copilotkit/copilotkit.jsx with CopilotKit's
-// runtime, and copilotkit/assistant.jsx with assistant-ui over an HttpAgent in the page.
+// These tests use chat pages in a real browser: copilotkit/copilotkit.jsx is a page of CopilotKit,
+// with CopilotKit's runtime on a server. copilotkit/assistant.jsx is a page of assistant-ui, with
+// an HttpAgent in the page.
 
-// chats is shared by these tests. The first test starts it.
+// chats has what all of these tests share. The first test starts it.
 var chats struct {
 	sync.Once
 	err     error
@@ -25,7 +26,8 @@ var chats struct {
 	runtime string // the address of CopilotKit's runtime
 }
 
-// installChats installs the packages of the pages, and returns the browser's binary.
+// installChats installs the npm packages of the pages and the browser. It returns the path of the
+// browser.
 var installChats = sync.OnceValues(func() (binary string, err error) {
 	if binary, err = installBrowser(); err != nil {
 		return "", err
@@ -64,10 +66,10 @@ func startChats() error {
 	return nil
 }
 
-// A chat is a page of CopilotKit or assistant-ui that uses one address.
+// A chat is a page of CopilotKit or assistant-ui in a tab. address is that of its agent.
 type chat struct {
 	name, kind, address, thread string
-	card                        string // another card than the default, see copilotkit/cards.jsx
+	card                        string // a card from copilotkit/cards.jsx; "": the default
 }
 
 const (
@@ -75,13 +77,13 @@ const (
 	assistantUI = "assistant"
 )
 
-// A view is what a person sees of a chat, and the state of its client.
+// A view is what a person sees of a chat, and what the page's client knows.
 type view struct {
-	Card, Refusal string // the question on the card, and the reason why it is asked again
-	Notice        string // the outcome of the last request
+	Card, Refusal string // the question, and why it is asked again
+	Notice        string // what became of the last request
 	Chat, Draft   string
 	State         string
-	Pending       []string // the ids that the page's client has as open
+	Pending       []string // ids of the questions that are open for the client
 	Runs          int      // number of runs that have begun
 	Events        []event
 	Errors        []string // errors that the framework reported to the page
@@ -96,7 +98,7 @@ func openChat(t *testing.T, kind, address, thread, card string) *chat {
 	return c
 }
 
-// secondTab opens the same chat in another tab of the same browser.
+// secondTab opens the same thread in another tab of the same browser.
 func (c *chat) secondTab(t *testing.T) *chat {
 	t.Helper()
 	tab := &chat{name: fresh("chat"), kind: c.kind, address: c.address, thread: c.thread, card: c.card}
@@ -114,7 +116,8 @@ func (c *chat) args() map[string]any {
 	return args
 }
 
-// open opens the page, and closes it at the end of the test.
+// open opens the page in a tab. At the end of the test, the tab is closed. If the test has failed,
+// a picture of the page is taken first.
 func (c *chat) open(t *testing.T, args map[string]any) {
 	t.Helper()
 	c.do(t, "open", args)
@@ -145,14 +148,16 @@ func (c *chat) say(t *testing.T, text string) {
 }
 func (c *chat) click(t *testing.T, id string) { t.Helper(); c.do(t, "click", map[string]any{"id": id}) }
 
-// press presses a button of one of several questions.
+// press presses the button with the name button of the question with the index of. It is for pages
+// that show several questions.
 func (c *chat) press(t *testing.T, button string, of int) {
 	t.Helper()
 	c.do(t, "press", map[string]any{"button": button, "of": of})
 }
 func (c *chat) look(t *testing.T) view { t.Helper(); return c.do(t, "look", nil) }
 
-// sees waits until the page shows what is given, in the form of the driver's function until.
+// sees waits until the page shows what. The keys of what are those that the driver's function
+// `until` knows.
 func (c *chat) sees(t *testing.T, when string, what map[string]any) view {
 	t.Helper()
 	v := c.do(t, "until", map[string]any{"what": what})
@@ -172,7 +177,7 @@ func (c *chat) shows(t *testing.T, when, text string) view {
 	return c.sees(t, when, map[string]any{"chat": text})
 }
 
-// ran waits until the page has ended another run after the first before runs.
+// ran waits until one more run of the page has ended. before is how many runs there were.
 func (c *chat) ran(t *testing.T, when string, before int) view {
 	t.Helper()
 	return c.sees(t, when, map[string]any{"runs": before + 1})

@@ -7,13 +7,14 @@ import (
 	"testing"
 )
 
-// A turn calls a tool of the client and a tool that needs an approval, and Holdpoint is restarted
-// with its store in memory before the client sends the result of its own call. AGUI.Server, the
-// .NET host, treats that result alone as an approval of the other call, and an unknown path may
-// lead to it. So Holdpoint removes the call from its message there. With every other backend the
-// run must end as it does without Holdpoint.
+// In these tests the model makes two calls in one turn: a tool of the client, and a tool that needs
+// an approval. Before the client sends the result of its own call, Holdpoint is restarted with its
+// store in memory, so it does not know the question. AGUI.Server, the .NET host, treats the
+// client's result alone as an approval of the other call, and a path that Holdpoint does not know
+// may lead to AGUI.Server. So Holdpoint removes the other call from its message there. With every
+// other backend the run must end as it does without Holdpoint.
 
-// upstream returns the address of the family's agents without Holdpoint.
+// upstream returns the address of the backend's agents. A client that uses it bypasses Holdpoint.
 func (family mixedTurn) upstream(w world) string {
 	switch family.name {
 	case "Strands, Python":
@@ -24,19 +25,20 @@ func (family mixedTurn) upstream(w world) string {
 	return w.b.url()
 }
 
-// A broughtEnd describes how the request with the result alone ended, and whether the chat
-// continued.
+// A broughtEnd describes how a run ended that had the client's result and no answer, and whether
+// the chat continued.
 type broughtEnd struct {
-	brought bool // the client had a call of its own to answer
+	brought bool // whether the client got a call of its own
 	asked   bool
 	code    string
 	said    string
-	lost    bool // Holdpoint asks about a lost question
+	lost    bool // whether Holdpoint asked about a lost question
 	goesOn  bool
 }
 
-// bringsAlone makes a client send the order, and then the result of its own call without an answer.
-// between runs before the second request. The client does not check whether the question is open.
+// bringsAlone makes a client send the order, and then a run with the result of its own call and
+// without an answer to the question. between is called before this second run. The client does not
+// mind that its question is open.
 func (family mixedTurn) bringsAlone(t *testing.T, w world, at int, between func(c *client)) (c *client, end broughtEnd) {
 	t.Helper()
 	c = family.client(t, w, at)
@@ -44,7 +46,7 @@ func (family mixedTurn) bringsAlone(t *testing.T, w world, at int, between func(
 	c.run(t, step{say: family.order(c, at), patch: tools, loose: true})
 	brought := c.brought(family.tool, "red")
 	if len(brought) == 0 {
-		return c, end // the client gets the call only after it has answered the question
+		return c, end // the backend sends the call only after the answer
 	}
 	between(c)
 	r := c.run(t, step{brings: brought, patch: tools, loose: true, empty: true})
@@ -72,18 +74,19 @@ func (family mixedTurn) bringsAlone(t *testing.T, w world, at int, between func(
 	return c, end
 }
 
-// finds reports whether Holdpoint turns the backend's refusal of a run into a lost question. It can
-// do so if the calls of the history name the question, which they do not for a hook's question.
+// finds reports whether Holdpoint can turn the backend's refusal of a run into a lost question.
+// This works if the calls in the history name the question. They do not if a hook of Strands asks.
 func (family mixedTurn) finds(w world) bool {
 	return family.name == "Agent Framework" && w.since("1.0.0rc8") || family.name == "Strands, Python" && !family.locked(w)
 }
 
-// locked reports whether the chat stays locked. This happens for a hook's question of ag_ui_strands
-// that no client has named (docs/support.md).
+// locked reports whether the chat stays locked after the restart. This happens if a hook of
+// ag_ui_strands asks, and no client has named the question (docs/support.md).
 func (family mixedTurn) locked(w world) bool { return strings.HasSuffix(w.b.mode, "kept-hook") }
 
-// TestClientsCallAfterARestart: a request with the result alone is answered as without Holdpoint.
-// Nothing runs without an approval, and the chat continues if it does so without Holdpoint.
+// TestClientsCallAfterARestart: after the restart, a run that has the client's result and no answer
+// must end as it does without Holdpoint. Nothing may run without an approval. If the chat continues
+// without Holdpoint, it must also continue with Holdpoint.
 func TestClientsCallAfterARestart(t *testing.T) {
 	t.Parallel()
 	for _, family := range mixedTurns {
@@ -98,7 +101,7 @@ func TestClientsCallAfterARestart(t *testing.T) {
 					_, got := family.bringsAlone(t, through, at, func(c *client) { c.moved(t, before, after) })
 					t.Logf("direct %+v, through %+v", want, got)
 					if !got.brought || !want.brought {
-						return // the backend does not always send the client's call next to the question
+						return // not every backend sends the call before the answer
 					}
 					switch {
 					case got.lost != (want.code != "" && family.finds(w)):

@@ -9,36 +9,38 @@ import (
 	"testing"
 )
 
-// A turn calls a tool of the client and a tool that needs an approval. The client sends the result
-// of its own call in the run that answers the question, as AG-UI requires.
+// In these tests the model makes two calls in one turn: a tool of the client, and a tool that needs
+// an approval. The client sends the result of its own call in the same run as the answer to the
+// question, as AG-UI requires.
 
-// A mixedTurn is a family that can ask in such a turn.
+// A mixedTurn is a family of backends that can ask a question in such a turn.
 type mixedTurn struct {
 	name  string
-	each  func(t *testing.T, test func(t *testing.T, w world)) // its backends
-	start func(t *testing.T, w world) *client                  // nil: say names the agent, whose turn is always the same
+	each  func(t *testing.T, test func(t *testing.T, w world)) // runs test for each of its backends
+	start func(t *testing.T, w world) *client                  // nil: say has names of agents instead of orders
 	tool  string                                               // the client's tool
-	// say has the order for a turn whose last call is the client's, and for a turn whose first call
-	// is the client's.
+	// say has two orders. At the first one the client's call comes last in the turn, at the second
+	// one first.
 	say [2]string
-	// asks reports whether the backend asks in such a turn.
+	// asks reports whether the backend asks its question in such a turn.
 	asks func(w world, clientFirst bool) bool
 	did  func(t *testing.T, w world, c *client, approved bool)
-	// late means that the model gets the client's result in the next turn only. never reports
-	// whether the model does not get it at all. Both are the same without Holdpoint.
+	// late means that the model gets the client's result only in the next turn. never reports
+	// whether the model does not get the result at all. Without Holdpoint both are the same.
 	late  bool
 	never func(w world, clientFirst bool) bool
-	// apart means that the call and the question need not be open at the same time: the backend may
-	// send one after it got the other.
+	// apart means that the client's call and the question need not be open at the same time: the
+	// backend may send one of them only after it got the answer to the other one.
 	apart bool
-	// hides means that the backend sends some results to no client, and hidesCancelled that it does
-	// not send the result of a cancelled call.
+	// hides means that the backend does not send some results to any client. hidesCancelled means
+	// that it does not send the result of a cancelled call.
 	hides, hidesCancelled bool
-	// yes and no replace accept and reject if they are set.
+	// yes and no, if they are set, are used in place of accept and reject.
 	yes, no answer
 }
 
-// brought returns results for the client's calls that have no result yet.
+// brought returns a tool message with content for each call of the tool in the client's messages
+// that has no result yet.
 func (c *client) brought(tool, content string) []event {
 	has, list := map[string]bool{}, []event{}
 	for _, m := range c.messages {
@@ -56,7 +58,7 @@ func (c *client) brought(tool, content string) []event {
 	return list
 }
 
-// declares returns the patch of a request that declares a tool of the client.
+// declares returns a patch for a step: the request declares the tool as one of the client.
 func declares(tool string) map[string]any {
 	parameters := map[string]any{"type": "object", "properties": map[string]any{"label": map[string]any{"type": "string"}}}
 	return map[string]any{"tools": []any{map[string]any{"name": tool, "description": "Picks a colour", "parameters": parameters}}}
@@ -71,7 +73,7 @@ var mixedTurns = []mixedTurn{
 			cells(t, func(w world) bool { return w.b.mode == "default" }, test)
 		},
 		tool: "pick_color", say: [2]string{"client-last", "client-first"},
-		// Up to 1.0.0rc8 the turn ends if the client's call is first.
+		// Up to 1.0.0rc8 the turn ends without a question if the client's call comes first.
 		asks: func(w world, clientFirst bool) bool { return !clientFirst || w.since("1.7.0") },
 		did:  didRun,
 	},
@@ -152,9 +154,9 @@ var mixedTurns = []mixedTurn{
 		name:  "AG2",
 		each:  func(t *testing.T, test func(t *testing.T, w world)) { eachAG2(t, "held", test) },
 		start: agentOf, tool: "show_dialog", say: [2]string{"delete a.txt, show x", "show x, delete a.txt"}, asks: always, did: didRun,
-		// AG2 1.2.1 runs the calls of a turn concurrently, and sends the client's call before the
-		// question or after the answer. The model gets the result only if the call is sent after
-		// the answer.
+		// AG2 1.2.1 runs the calls of a turn concurrently. It sends the client's call before the
+		// question, or only after the answer. The model gets the client's result only in the second
+		// case.
 		apart: true, never: always, hides: true,
 		yes: gives(true), no: gives(false),
 	},
@@ -167,8 +169,8 @@ var mixedTurns = []mixedTurn{
 		},
 		start: func(t *testing.T, w world) *client { return w.client(t, "free") },
 		tool:  "pick_colour", say: [2]string{"delete a.txt, pick x", "pick x, delete a.txt"}, asks: always, did: didRun,
-		// After a tool that suspends, Mastra (@mastra/core 1.71.0) drops the client's call. It is
-		// never sent, and the model never gets a result.
+		// If the client's call comes after a tool that suspends, Mastra (@mastra/core 1.71.0) drops
+		// the client's call. It is never sent, and the model never gets a result.
 		apart: true, never: func(_ world, clientFirst bool) bool { return !clientFirst }, hidesCancelled: true,
 		yes: yesToMastra, no: noToMastra,
 	},

@@ -1,9 +1,9 @@
-// Holdpoint pack makes the parts of a release besides its binaries, from files only: images, the
-// chart and their signatures as OCI layouts, wheels for Python, packages for npm, the provenance,
-// and the sums of all files with their signature. deploy/release.sh calls it.
+// Holdpoint pack makes the parts of a release that are not binaries: images and the chart as OCI
+// layouts with their signatures, wheels for Python, packages for npm, the provenance, and the
+// signed checksums of all files. deploy/release.sh calls it.
 //
-// It needs no engine, no registry and no network. The same files, the same commit and the same key
-// give the same bytes.
+// It reads only files, and needs no container engine, no registry and no network. If the files, the
+// commit and the key are the same, the output has the same bytes.
 package main
 
 import (
@@ -48,21 +48,22 @@ func main() {
 	}
 }
 
-// A release is a release in the making, in a folder.
+// A release is a release that is being made in the folder dir.
 type release struct {
 	dir, version, commit, goVersion, license string
 	rootsVersion                             string
-	roots                                    []byte // certificates of authorities, in PEM
+	roots                                    []byte // certificates of trusted authorities, in PEM
 	time                                     time.Time
 	key                                      *signer
 
-	images []image // the images for the registry, which provenance and signatures name
+	images []image // images for a registry; signed one by one
 }
 
-// An image is pushed under a name, and signed.
+// An image is an OCI image or chart of the release. file is its layout in the release's folder. It
+// is pushed to repository, and its signature names the digest.
 type image struct{ repository, digest, file string }
 
-// A binary is a binary of the release.
+// A binary is the holdpoint binary for one system and processor.
 type binary struct {
 	os, arch string
 	body     []byte
@@ -110,12 +111,12 @@ func (r *release) make() error {
 	return nil
 }
 
-// write writes a file of the release.
+// write writes a file into the folder of the release.
 func (r *release) write(name string, body []byte) error {
 	return os.WriteFile(filepath.Join(r.dir, name), body, 0o644)
 }
 
-// files lists the files of the release.
+// files returns the names of the files in the folder of the release, sorted.
 func (r *release) files() ([]string, error) {
 	list, err := os.ReadDir(r.dir)
 	if err != nil {
@@ -132,7 +133,8 @@ func (r *release) files() ([]string, error) {
 	return names, nil
 }
 
-// sums writes the checksums of all files, and signs them.
+// sums writes the checksums of all files so far into SHA256SUMS, and the signature of that text
+// into another file.
 func (r *release) sums() error {
 	names, err := r.files()
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// The repositories of images and charts. The same layouts can be pushed elsewhere, because digests
-// do not depend on the name.
+// These are the repositories of the image and of the chart. The OCI layouts can also be pushed to
+// other repositories, because digests do not depend on the repository's name.
 const (
 	imageRepository = "ghcr.io/holdpoint/holdpoint"
 	chartRepository = "ghcr.io/holdpoint/charts/holdpoint"
 )
 
-// A descriptor refers to a blob, as the specification of OCI images has it.
+// A descriptor refers to a blob. The OCI image specification defines its members.
 type descriptor struct {
 	MediaType   string            `json:"mediaType"`
 	Digest      string            `json:"digest"`
@@ -79,7 +79,7 @@ func (l *layout) tag(d descriptor, name string) {
 	l.index = append(l.index, d)
 }
 
-// indexOf returns the JSON of an index.
+// indexOf returns the JSON of an OCI image index that lists these manifests.
 func indexOf(list []descriptor, annotations map[string]string) []byte {
 	return encode(struct {
 		SchemaVersion int               `json:"schemaVersion"`
@@ -113,7 +113,8 @@ type file struct {
 	body []byte
 }
 
-// archive returns files as a tar archive. They belong to root, and have time t.
+// archive returns the files as a tar archive. All belong to root except the store's folder, and
+// have the time t.
 func archive(files []file, t time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
@@ -138,7 +139,7 @@ func archive(files []file, t time.Time) ([]byte, error) {
 
 func zipped(body []byte) ([]byte, error) {
 	var b bytes.Buffer
-	w := gzip.NewWriter(&b) // without a name and a time
+	w := gzip.NewWriter(&b) // writes no name and no time
 	if _, err := w.Write(body); err != nil {
 		return nil, err
 	}
@@ -151,8 +152,9 @@ const (
 	stateFolder = "var/lib/holdpoint/"
 )
 
-// imageLayout writes the images of both architectures and their index, like those of the
-// Dockerfile. Instead of the base they have the authorities' certificates and the user.
+// imageLayout writes the image for both processor architectures and the index of the two. They
+// contain what the Dockerfile's image contains. In place of the Dockerfile's base image there is a
+// layer with the user and the certificates of the trusted authorities.
 func (r *release) imageLayout(binaries []binary, license []byte) error {
 	base, err := archive([]file{
 		{"etc/", 0o755, nil},
@@ -219,7 +221,8 @@ func (r *release) imageLayout(binaries []binary, license []byte) error {
 	return l.write(r, name+".tar")
 }
 
-// chartLayout writes the chart that helm has packaged, in the form that helm pushes.
+// chartLayout writes the chart that helm has packaged as an OCI layout, with the manifest that
+// `helm push` would make.
 func (r *release) chartLayout() error {
 	chart, err := os.ReadFile(filepath.Join(r.dir, "holdpoint-"+r.version+".tgz"))
 	if err != nil {

@@ -10,18 +10,19 @@ import (
 	"strings"
 )
 
-// The names of the packages. The name holdpoint belongs to another project at PyPI.
+// These are the names of the packages. At PyPI, the name holdpoint belongs to another project.
 const (
 	pythonName = "holdpoint-proxy"
 	npmName    = "holdpoint"
 	npmScope   = "@holdpoint/"
 )
 
-// A platform has the names of a system for the installers of Python and npm.
+// A platform has the names that the installers of Python and npm use for a system and its
+// processor.
 type platform struct{ wheel, npmOS, npmCPU string }
 
-// platforms are the systems of the binaries. Go's binaries need Linux 3.2, macOS 12 or Windows 10,
-// and no C library.
+// platforms has the platform of each binary, by GOOS/GOARCH. Binaries of Go need no C library, and
+// run on Linux 3.2, macOS 12, Windows 10 and later.
 var platforms = map[string]platform{
 	"linux/amd64":   {"manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64", "linux", "x64"},
 	"linux/arm64":   {"manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64", "linux", "arm64"},
@@ -48,8 +49,8 @@ func (b *binary) name() string {
 	return "holdpoint"
 }
 
-// wheels writes a wheel for each platform. The binary is a script of the wheel, so installers put
-// it into the folder for commands.
+// wheels writes a Python wheel for each platform. The binary is a script of the wheel, so
+// installers put it into the folder for commands.
 func (r *release) wheels(binaries []binary, license []byte) error {
 	for _, b := range binaries {
 		tag := platforms[b.os+"/"+b.arch].wheel
@@ -80,7 +81,8 @@ func (r *release) wheels(binaries []binary, license []byte) error {
 		w := zip.NewWriter(&out)
 		for _, f := range files {
 			h := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: r.time}
-			h.CreatorVersion, h.ExternalAttrs = 3<<8, uint32(0o100000|f.mode)<<16 // marked as made on Unix, so that installers use the mode
+			// made on Unix, so that installers use the mode
+			h.CreatorVersion, h.ExternalAttrs = 3<<8, uint32(0o100000|f.mode)<<16
 			part, err := w.CreateHeader(h)
 			if err != nil {
 				return err
@@ -99,7 +101,8 @@ func (r *release) wheels(binaries []binary, license []byte) error {
 	return nil
 }
 
-// launcher is the command of the npm package: it starts the binary of this platform's package.
+// launcher is the script that the npm package installs as the command holdpoint. It finds the
+// package for the system it runs on, and starts the binary in that package.
 const launcher = `#!/usr/bin/env node
 "use strict";
 const { spawn } = require("node:child_process");
@@ -125,8 +128,8 @@ child.on("exit", (code, signal) => {
 });
 `
 
-// npmPackages writes the package that users install, and one with the binary for each platform,
-// which npm selects by os and cpu. None has an install script.
+// npmPackages writes the npm package that users install, and for each platform a package with the
+// binary. npm installs only the one whose os and cpu match. No package has an install script.
 func (r *release) npmPackages(binaries []binary, license []byte) error {
 	needs := map[string]string{}
 	common := func(name, description string) map[string]any {

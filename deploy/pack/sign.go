@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// A signer signs as cosign does with a key: ECDSA on P-256 with SHA-256, in base64.
+// A signer signs as cosign does with a key: an ECDSA signature on P-256 with SHA-256, in base64.
 type signer struct{ key *ecdsa.PrivateKey }
 
 func readKey(path string) (*signer, error) {
@@ -49,8 +49,8 @@ func readKey(path string) (*signer, error) {
 	return &signer{key}, nil
 }
 
-// sign returns the signature of a text. It uses no random bytes (RFC 6979), so it is always the
-// same.
+// sign returns the signature of a text. The signature contains nothing random (RFC 6979), so the
+// same text always has the same signature.
 func (s *signer) sign(text []byte) (string, error) {
 	sum := sha256.Sum256(text)
 	signature, err := s.key.Sign(nil, sum[:], crypto.SHA256)
@@ -62,13 +62,13 @@ func hexSum(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// encode returns v as JSON without a line break and without HTML's escapes.
+// encode returns v as JSON, without a line feed at the end and without escapes for HTML.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic(err) // cannot fail for strings, lists and maps
+		panic(err) // cannot happen: v has strings, lists and maps
 	}
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
@@ -78,14 +78,15 @@ const (
 	predicateType = "https://slsa.dev/provenance/v1"
 )
 
-// A subject is a file that a statement describes. verify.sh needs these two members in this order.
+// A subject is a file that an in-toto statement describes. verify.sh relies on the order of these
+// two members.
 type subject struct {
 	Name   string            `json:"name"`
 	Digest map[string]string `json:"digest"`
 }
 
-// provenance writes an in-toto statement about all files, with the predicate of SLSA, in a signed
-// DSSE envelope.
+// provenance writes how all files were built: an in-toto statement with SLSA's predicate, in a
+// signed DSSE envelope.
 func (r *release) provenance() error {
 	names, err := r.files()
 	if err != nil {
@@ -136,8 +137,8 @@ func (r *release) provenance() error {
 	return r.write("holdpoint_"+r.version+".intoto.jsonl", append(envelope, '\n'))
 }
 
-// signatures writes what cosign keeps next to an image in a registry: its signature, and the
-// provenance as its attestation.
+// signatures writes, for each image, the two artifacts that cosign expects next to an image in a
+// registry: the signature, and the provenance as an attestation.
 func (r *release) signatures() error {
 	envelope, err := os.ReadFile(filepath.Join(r.dir, "holdpoint_"+r.version+".intoto.jsonl"))
 	if err != nil {
@@ -181,8 +182,9 @@ var (
 	anyRoot     = regexp.MustCompile(`sha256Hash:\s+"([0-9a-f]{64})"`)
 )
 
-// certificates returns the authorities of the bundle in PEM. Authorities that are trusted only for
-// certificates before some date are left out, because PEM cannot express this.
+// certificates returns, in PEM, the trusted authorities of the bundle (the module
+// golang.org/x/crypto/x509roots/fallback). Some authorities are trusted only for certificates
+// issued before a date. They are left out, because PEM cannot express the date.
 func certificates(bundle string) ([]byte, error) {
 	der, err := os.ReadFile(filepath.Join(bundle, "bundle.der"))
 	if err != nil {

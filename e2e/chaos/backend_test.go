@@ -20,7 +20,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// families returns the backends that Holdpoint recognizes without configuration.
+// families returns one backend for each dialect that Holdpoint recognizes without configuration.
 func families() []dialecttest.Backend {
 	var list []dialecttest.Backend
 	for _, name := range []string{"agui", "agent-framework", "aws-strands", "draft", "langgraph", "request-approval"} {
@@ -29,26 +29,28 @@ func families() []dialecttest.Backend {
 	return list
 }
 
-// intruder begins a message that no backend may get, because its thread has an open question.
+// intruder is the beginning of a message that is sent while a question is open on its thread. No
+// backend may get such a message.
 const intruder = "intruder"
 
-// elsewhere separates the name of a thread from a suffix. The result is the name of another thread,
-// on which questions of the first are answered. A backend that stores nothing gets that name.
+// elsewhere joins the name of a thread and a suffix to the name of another thread, on which the
+// person answers questions of the first. A backend that keeps no threads gets the joined name.
 const elsewhere = "/elsewhere-"
 
-// A backend asks when a message says so. It carries out every answer that it gets, as often as it
-// gets it, and counts. The path of a request is the number of its family.
+// A backend asks a question when a message says "ask". It carries out every answer that it gets,
+// even a repeated one, and counts. A request's path is the index of the family in families.
 type backend struct {
 	*httptest.Server
 	families []dialecttest.Backend
-	calm     atomic.Bool // it causes no errors of its own any more
+	calm     atomic.Bool // whether it has stopped causing errors
 	report   *report
 
 	mu      sync.Mutex
 	threads map[string]*thread
 }
 
-// A thread is the state of one thread, of the backend and of the client.
+// A thread is the state of one conversation: what the backend knows, and below that what the person
+// has seen.
 type thread struct {
 	family dialecttest.Backend
 	name   string
@@ -56,31 +58,31 @@ type thread struct {
 	mu       sync.Mutex
 	dice     *rand.Rand
 	asked    int         // number of questions so far
-	waits    int         // the question that it waits for, or 0
-	told     map[int]int // how often an answer to each question arrived
-	did      map[int]int // how often each question was carried out
+	waits    int         // number of the question it waits for, or 0
+	told     map[int]int // how many answers to each question arrived
+	did      map[int]int // how often each question's action ran
 	approved map[int]bool
 
 	cancelled map[int]bool // questions that the person has cancelled
-	ended     map[int]bool // questions for which the person has seen the end of the run with the answer
+	ended     map[int]bool // questions whose answered run the person saw end
 	last      map[int]telling
 }
 
-// A telling describes the end of a run in which the backend got an answer.
+// A telling describes the last run in which the backend got an answer to a question.
 type telling struct {
-	bad    bool // the backend did not end the run properly
-	moment int  // the moment of the report at which it began
+	bad    bool // whether the backend broke off that run
+	moment int  // when it began, see report.moment
 }
 
-// freed are the families for which Holdpoint sends a cancel to the backend even after an answer
-// whose end was not seen: the backend may still wait, and a cancel frees it.
+// freed lists the dialects for which Holdpoint may send a cancel although an earlier answer was
+// sent and its end was not seen. The backend may still wait then, and the cancel frees it.
 var freed = []string{"agent-framework", "aws-strands"}
 
-// mayFree reports whether a denial of question n may be sent although the backend has got an answer
-// before. It must be a cancel, of a family that a cancel frees, and the outcome of the answer must
-// be unknown: the backend did not end that run properly, or something has been broken since and no
-// client has seen the end. Such a cancel may be sent again if it ends in the same way. An approval
-// is never sent again.
+// mayFree reports whether Holdpoint may send a denial of question n although the backend has
+// already got an answer. Three things must hold. The denial is a cancel. The dialect is one of
+// freed. It is unknown what became of the earlier answer: the backend broke off that run, or a
+// fault has happened since and no client has seen the run's end. Such a cancel may be sent again
+// under the same conditions. An approval must never be sent again.
 func (th *thread) mayFree(n int, r *report) bool {
 	last, told := th.last[n]
 	return told && th.cancelled[n] && slices.Contains(freed, th.family.Dialect) &&
@@ -94,8 +96,8 @@ func startBackend(t *testing.T, r *report) *backend {
 	return b
 }
 
-// add makes a thread. dice come from the seed, so that the thread does the same whenever the seed
-// is used.
+// add makes a thread. Its dice come from the seed, so that the thread behaves the same whenever
+// that seed is used.
 func (b *backend) add(family int, name string, dice *rand.Rand) *thread {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -105,7 +107,7 @@ func (b *backend) add(family int, name string, dice *rand.Rand) *thread {
 	return th
 }
 
-// ServeHTTP serves a run of the backend.
+// ServeHTTP answers a run of the thread that the path and the body name.
 func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -139,7 +141,8 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// run handles a request. It returns the response, and the time to wait after each frame.
+// run handles one request. It returns the stream, the HTTP status, and how long to wait after each
+// frame.
 func (th *thread) run(body []byte, calm bool, r *report) (answer string, status int, pace time.Duration) {
 	th.mu.Lock()
 	defer th.mu.Unlock()
@@ -181,11 +184,12 @@ func (th *thread) run(body []byte, calm bool, r *report) (answer string, status 
 	}
 	about := th.asked
 	if len(answered) > 0 {
-		about = answered[len(answered)-1] // a result belongs to the call that was answered, and another question may have been asked since
+		about = answered[len(answered)-1] // the answered call; another may have been asked since
 	}
 	answer = dialecttest.TextFor(answer, about)
 	th.waits = 0
-	// The dice are thrown in any case, so that all runs of a seed throw the same ones.
+	// The dice are thrown even if the numbers are not needed. So the same seed always leads to the
+	// same numbers.
 	end, slow, asks := th.dice.IntN(100), th.dice.IntN(100), strings.HasPrefix(last.Get("content").Str, "ask")
 	pace = time.Duration(th.dice.IntN(20)) * time.Millisecond
 	for _, n := range answered {
@@ -211,8 +215,8 @@ func (th *thread) run(body []byte, calm bool, r *report) (answer string, status 
 	return strings.ReplaceAll(answer, `"runId":"r"`, `"runId":"`+gjson.GetBytes(body, "runId").Str+`"`), http.StatusOK, pace
 }
 
-// question returns the number of the question whose native id is part of an id that a client got.
-// It is 0 if there is none.
+// question returns the number of the question that has the published id. It is found by the
+// backend's own id, which is the part before "~". question returns 0 if there is no such question.
 func (th *thread) question(id string) int {
 	th.mu.Lock()
 	defer th.mu.Unlock()
@@ -231,10 +235,10 @@ func (th *thread) question(id string) int {
 	return 0
 }
 
-// meant returns the approved question that an entry of the array names, or 0. LangGraph's adapter
-// ignores the id of a single entry, and uses its payload for whichever question waits. So the
-// payload could reach another question, if two ordinary runs of a thread are at the backend at the
-// same time.
+// meant returns the number of the approved question that the first entry of the resume names, or 0.
+// It is for LangGraph's adapter, which ignores the id of a single entry and uses the payload for
+// whichever question waits. If two ordinary runs of a thread were at the backend at once, the
+// payload could reach the wrong question.
 func (th *thread) meant(body []byte) int {
 	if th.family.Dialect != "langgraph" {
 		return 0
@@ -260,14 +264,14 @@ func (th *thread) cancel(n int) {
 	th.cancelled[n] = true
 }
 
-// end records that the person has seen the end of a run that answered question n.
+// end records that the person has seen the end of a run that answered the question n.
 func (th *thread) end(n int) {
 	th.mu.Lock()
 	defer th.mu.Unlock()
 	th.ended[n] = true
 }
 
-// ran returns how often question n was carried out.
+// ran returns how often the action of question n was carried out.
 func (th *thread) ran(n int) int {
 	th.mu.Lock()
 	defer th.mu.Unlock()

@@ -21,7 +21,8 @@ var (
 	people   = flag.Int("people", 16, "how many threads there are at a time")
 )
 
-// TestMain runs the tests of all stores at the same time, because they mostly wait.
+// TestMain lets the tests of all stores run in parallel, because they spend most of their time
+// waiting.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := flag.Set("test.parallel", fmt.Sprint(len(stores()))); err != nil {
@@ -30,9 +31,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestChaos: whatever breaks, no approved action runs twice, no action runs without approval, and
-// no question that a person got is lost. Every stream has an end unless its process was killed, and
-// an ordinary run finally works in every thread.
+// TestChaos: whatever breaks, no approved action may run twice, no action may run without an
+// approval, and no question that a person received may get lost. Every stream must have an end,
+// unless its process was killed. In the end, an ordinary run must work in every thread.
 func TestChaos(t *testing.T) {
 	binary := buildWithClock(t, t.TempDir())
 	drawn := *seed
@@ -60,8 +61,8 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// A storeKind is a kind of store. begin starts its servers and Holdpoints, and returns the faults
-// that can occur.
+// A storeKind is a kind of store. begin starts its servers and the Holdpoints, and returns the
+// faults that the test can cause. lossy means that the store may lose data.
 type storeKind struct {
 	name  string
 	lossy bool
@@ -77,8 +78,8 @@ func stores() []storeKind {
 	}
 }
 
-// longest returns the maximal duration of a fault. It is longer than a lease if the test is long
-// enough.
+// longest returns how long a fault may last. In a test of at least five minutes that is longer than
+// the lease of a claim.
 func longest() time.Duration {
 	if *duration >= 5*time.Minute {
 		return 45 * time.Second
@@ -91,9 +92,9 @@ func onBolt(w *world) []fault {
 	return w.faultsOfReplicas(longest())
 }
 
-// onRedis starts a primary and a replica, whose clock is ahead, with a proxy for each Holdpoint. If
-// safe is set, everything is configured as in docs/state.md. Otherwise the servers have Redis'
-// defaults: no append-only file, and no wait for the replica.
+// onRedis starts a primary and a replica whose clock is ahead, and a proxy between the primary and
+// each Holdpoint. If safe is true, everything is configured as docs/state.md says. Otherwise the
+// servers have the defaults of Redis: no append-only file and no wait for the replica.
 func onRedis(w *world, safe bool) []fault {
 	var conf, more []string
 	if safe {
@@ -110,7 +111,7 @@ func onRedis(w *world, safe bool) []fault {
 		w.start(primary.URLAt(p.Addr()), more...)
 	}
 	failover := func(dice *rand.Rand) (func(), time.Duration) {
-		if !safe { // makes the replica lag behind
+		if !safe { // lets the replica fall behind
 			replica.Freeze()
 			time.Sleep(some(dice, 2*time.Second))
 		}
@@ -144,8 +145,8 @@ func onRedis(w *world, safe bool) []fault {
 		fault{"store", "redis failed over", failover}, fault{"store", "redis failed over", failover})
 }
 
-// onPostgres starts a primary and a synchronous standby, whose clock is ahead. A Holdpoint has the
-// addresses of both, as in docs/state.md.
+// onPostgres starts a primary and a synchronous standby whose clock is ahead. Each Holdpoint has
+// the addresses of both, as docs/state.md says.
 func onPostgres(w *world) []fault {
 	primary := servers.StartPostgres(w.t, servers.PostgresOptions{})
 	standby := servers.StartPostgres(w.t, servers.PostgresOptions{StandbyOf: primary, Synchronous: true, Ahead: 4 * time.Minute})
@@ -178,7 +179,7 @@ func onPostgres(w *world) []fault {
 			standby.Exec("ALTER SYSTEM RESET synchronous_standby_names")
 			standby.Promote()
 			primary, first, second = standby, second, first
-			return func() { // the old standby is left out of date, and a new one replaces it
+			return func() { // the old primary is out of date: a new standby replaces it
 				standby = servers.StartPostgres(w.t, servers.PostgresOptions{StandbyOf: primary, Synchronous: true})
 				for _, p := range second {
 					p.Turn(standby.Addr())

@@ -13,12 +13,13 @@ import (
 	"time"
 )
 
-// clockVariable sets the clock of the test build: SECONDS@AFTER,... adds SECONDS to the time from
-// AFTER seconds after the start on. libfaketime does not work with a static Go binary.
+// clockVariable names the variable that sets the clock of the test build. Its value is
+// SECONDS@AFTER,...: from AFTER seconds after the start on, the clock is SECONDS ahead. libfaketime
+// cannot do this, because the Go binary is static.
 const clockVariable = "CHAOS_CLOCK"
 
-// clockSource is a file of package time. It does not change the monotonic clock, as if someone set
-// the clock of the machine.
+// clockSource is a source file that is added to package time. It leaves the monotonic clock alone,
+// as if somebody had set the machine's clock.
 const clockSource = `package time
 
 import "syscall"
@@ -66,8 +67,8 @@ func chaosNow() (sec int64, nsec int32, mono int64) {
 }
 `
 
-// buildWithClock builds Holdpoint with a package time that uses clockVariable. Otherwise the binary
-// is the ordinary one.
+// buildWithClock builds Holdpoint with a package time that reads clockVariable, and returns the
+// path of the binary. Apart from that it is the ordinary binary.
 func buildWithClock(t *testing.T, dir string) string {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOROOT").Output()
@@ -107,13 +108,13 @@ func buildWithClock(t *testing.T, dir string) string {
 	return binary
 }
 
-// TestClockOfTheTestBuild: the times in the log of the test build follow the variable.
+// TestClockOfTheTestBuild: the times in the log of the test build must follow clockVariable.
 func TestClockOfTheTestBuild(t *testing.T) {
 	binary := buildWithClock(t, t.TempDir())
 	for _, hours := range []int{0, 2, -3} {
 		cmd := exec.Command(binary)
 		cmd.Env = []string{fmt.Sprintf("%s=0@0,%d@0", clockVariable, hours*3600), "HOLDPOINT_LISTEN=192.0.2.1:7080", "HOLDPOINT_ADMIN_LISTEN=off", "HOLDPOINT_UPSTREAM=http://127.0.0.1:1", "HOLDPOINT_LOG_FORMAT=json"}
-		out, _ := cmd.CombinedOutput() // it ends with an error, because no machine has that address
+		out, _ := cmd.CombinedOutput() // it fails, because no machine has that address
 		line, _, _ := strings.Cut(string(out), "\n")
 		var entry struct{ Time time.Time }
 		if err := json.Unmarshal([]byte(line), &entry); err != nil {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A person uses one thread: asks for something, gets a question, answers, and continues until an
-// ordinary run has ended.
+// A person uses one thread: the person asks for something, receives a question, answers it, and
+// continues until an ordinary run has ended.
 type person struct {
 	w     *world
 	th    *thread
@@ -21,11 +21,11 @@ type person struct {
 	shown history
 	runs  int
 	words int
-	on    string // the thread on which the open questions were received
+	on    string // thread on which the open questions arrived
 }
 
-// bound is how long a person tries one thing after the faults have ended. It is much longer than a
-// lease.
+// bound is how long a person keeps trying one thing after the last fault has ended. It is much
+// longer than the lease of a claim.
 const bound = 3 * time.Minute
 
 // lives plays everything that a person does.
@@ -36,7 +36,7 @@ func (p *person) lives() {
 	p.goesOn()
 }
 
-// say adds a message of the person.
+// say adds a user message to the person's history.
 func (p *person) say(what string) {
 	p.words++
 	p.shown.add(fmt.Sprintf(`{"id":"u%d","role":"user","content":"%s %d"}`, p.words, what, p.words))
@@ -48,13 +48,13 @@ func (p *person) body(more string) string {
 		p.th.name, p.th.name, p.runs, p.shown.json(), more)
 }
 
-// sends sends a body to one of the replicas.
+// sends sends a body to a random replica, and returns the reply.
 func (p *person) sends(body string) reply {
 	return post(p.w.any(p.dice), p.path, body, p.patience(), p.w.report)
 }
 
-// patience returns how long the person waits for a response. It is sometimes short, for a person
-// who leaves early or whose connection breaks.
+// patience returns how long the person waits for a response. Sometimes that is short, as if the
+// person left early or the connection broke.
 func (p *person) patience() time.Duration {
 	if !p.w.calm() && p.dice.IntN(5) == 0 {
 		return time.Duration(10+p.dice.IntN(600)) * time.Millisecond
@@ -62,7 +62,8 @@ func (p *person) patience() time.Duration {
 	return 70 * time.Second
 }
 
-// until repeats try until it returns true, and gives up after bound.
+// until repeats try until it returns true. It gives up when no fault has happened for the duration
+// bound.
 func (p *person) until(what string, try func() bool) bool {
 	var since time.Time
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
@@ -82,7 +83,8 @@ func (p *person) until(what string, try func() bool) bool {
 	}
 }
 
-// asks makes the backend ask, and returns the ids of the open questions.
+// asks sends a message that makes the backend ask a question, and returns the ids of the open
+// questions.
 func (p *person) asks() (open []string) {
 	p.say("ask")
 	p.until("a run", func() bool {
@@ -100,8 +102,9 @@ func (p *person) asks() (open []string) {
 	return open
 }
 
-// takes returns the questions in a complete response. There may be several, because Microsoft's
-// agents still wait for the questions of an earlier run.
+// takes adds the events of a complete response to the person's history, and returns the ids of the
+// questions in it. There may be several, because Microsoft's agents still wait for the questions of
+// an earlier run.
 func (p *person) takes(r reply) (open []string) {
 	p.shown.take(r.events)
 	p.on = r.thread
@@ -111,7 +114,8 @@ func (p *person) takes(r reply) (open []string) {
 	return r.asks
 }
 
-// reloads plays a reload of the page: it has no messages, and gets the open questions again.
+// reloads plays a reload of the page: the person's history is empty, and the open questions must
+// come again. It returns their ids.
 func (p *person) reloads() (open []string) {
 	kept := p.shown
 	p.shown = history{}
@@ -125,7 +129,7 @@ func (p *person) reloads() (open []string) {
 	return open
 }
 
-// answers answers until no question is open.
+// answers answers questions until none is open.
 func (p *person) answers(open []string) {
 	for len(open) > 0 {
 		p.looksAgain(open)
@@ -133,12 +137,13 @@ func (p *person) answers(open []string) {
 	}
 }
 
-// looksAgain plays what some people do before they answer: another tab, and a message without an
-// answer.
+// looksAgain plays what some people do before they answer: they open another tab, or send a message
+// without an answer.
 //
-// A question that was received on another thread may belong to that thread, because a run continued
-// there whose cancel was for a question without a way to its thread. Then the person's own thread
-// is not looked at.
+// The questions may have arrived on another thread than the person's own, and may belong to that
+// thread. This happens if a cancel was sent there, Holdpoint could not find the thread of the
+// cancelled question, and the request went on as an ordinary run. Then looksAgain does nothing,
+// because the person's own thread need not have these questions.
 func (p *person) looksAgain(open []string) {
 	own := p.on == p.th.name
 	if p.dice.IntN(4) == 0 && own {
@@ -159,7 +164,8 @@ func (p *person) looksAgain(open []string) {
 	}
 }
 
-// decides answers all open questions, and returns the next ones.
+// decides answers all open questions in one request, and returns the ids of the questions that
+// follow.
 func (p *person) decides(open []string) (next []string) {
 	var questions []int
 	for _, id := range open {
@@ -200,12 +206,12 @@ func (p *person) decides(open []string) (next []string) {
 		}
 	}
 	p.w.report.count(how)
-	threads := []string{p.th.name} // one of these threads has the question; the other is tried if the first does not find it
+	threads := []string{p.th.name} // one of these has the question; tried in turn
 	if p.on != p.th.name {
 		threads = append(threads, p.on)
 	}
 	if p.dice.IntN(4) == 0 {
-		threads = append([]string{""}, threads...) // another thread first, as for a client of .NET
+		threads = append([]string{""}, threads...) // first on a new thread, as a .NET client does
 	}
 	var end reply
 	if !p.until("an answer", func() bool {
@@ -247,8 +253,8 @@ func (p *person) decides(open []string) (next []string) {
 	return nil
 }
 
-// sendsAll sends answers on a thread, sometimes each of them several times at the same time. If
-// thread is "", each body is sent on another thread.
+// sendsAll sends the bodies at the same time, on the thread. Sometimes it sends each body twice. If
+// thread is "", each body goes to some other thread.
 func (p *person) sendsAll(bodies []string, thread string) []reply {
 	if p.dice.IntN(3) == 0 {
 		bodies = slices.Concat(bodies, bodies)
@@ -269,13 +275,13 @@ func (p *person) sendsAll(bodies []string, thread string) []reply {
 	return replies
 }
 
-// goesOn checks that an ordinary message is answered, whatever happened before.
+// goesOn checks that an ordinary message is answered in the end, whatever has happened before.
 func (p *person) goesOn() {
 	p.say("hello")
 	if p.until("an ordinary run", func() bool {
 		r := p.sends(p.body(""))
 		switch {
-		case r.code == "PENDING_INTERRUPTS": // the question of a run whose end the person did not see
+		case r.code == "PENDING_INTERRUPTS": // from a run whose end the person did not see
 			p.answers(p.reloads())
 			return false
 		case len(r.asks) > 0 && !r.again():

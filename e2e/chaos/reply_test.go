@@ -16,7 +16,7 @@ import (
 // A reply is what a client reads from the response to one request.
 type reply struct {
 	thread   string // the thread of the request
-	refused  bool   // there was no connection, or the HTTP status asks to try again
+	refused  bool   // no connection, or a status that says try again
 	left     bool   // the client left before the end
 	cut      bool   // the stream has no end
 	code     string
@@ -26,15 +26,16 @@ type reply struct {
 	events   []gjson.Result
 }
 
-// transient are the codes after which a client sends the request again.
+// transient has the error codes after which a client sends the same request again.
 var transient = map[string]bool{
 	"STORE_UNAVAILABLE": true, "THREAD_BUSY": true, "RESUME_IN_PROGRESS": true, "PROXY_DRAINING": true, "UPSTREAM_UNREACHABLE": true,
 }
 
-// again reports whether the request had no effect, or an unknown one.
+// again reports whether the client must send the request again, because the request had no effect
+// or it is unknown which.
 func (r reply) again() bool { return r.refused || r.left || r.cut || transient[r.code] }
 
-// post sends a run to a replica and reads the response to its end, or until patience has passed.
+// post sends a run to a replica, and reads the response to its end or until patience has passed.
 func post(p *replica, path, body string, patience time.Duration, report *report) (out reply) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -100,18 +101,19 @@ func post(p *replica, path, body string, patience time.Duration, report *report)
 	return out
 }
 
-// client uses a connection for each request, so that it never uses a connection to a killed
-// process.
+// client uses a new connection for each request, so that it never uses a connection to a process
+// that was killed.
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// A history is the list of messages that a client shows.
+// A history is the list of messages that a client has, each in JSON.
 type history struct{ list []string }
 
 func (h *history) add(message string) { h.list = append(h.list, message) }
 
 func (h *history) json() string { return "[" + strings.Join(h.list, ",") + "]" }
 
-// take applies the events of a stream, as a client does, for the events that these backends send.
+// take adds to the history what the events of a stream say, as a client does. It knows those events
+// that the backends of this package send.
 func (h *history) take(events []gjson.Result) {
 	texts, calls, parents := map[string]string{}, map[string][2]string{}, map[string]string{}
 	for _, e := range events {
@@ -140,7 +142,7 @@ func (h *history) take(events []gjson.Result) {
 	}
 }
 
-// put adds a message, or replaces the message with its id.
+// put adds a message. If the history has a message with the same id, put replaces it.
 func (h *history) put(message string) {
 	id := gjson.Get(message, "id").Str
 	for n, m := range h.list {
@@ -152,7 +154,8 @@ func (h *history) put(message string) {
 	h.add(message)
 }
 
-// call adds a call to its message.
+// call adds a tool call to the message with the id parent. If there is no such message, call adds
+// one.
 func (h *history) call(parent, call string) {
 	for n, m := range h.list {
 		if list := gjson.Get(m, "toolCalls"); gjson.Get(m, "id").Str == parent && list.IsArray() {

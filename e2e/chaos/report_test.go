@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A report counts what happened, and lists violations of the contract. If the configuration of a
-// store allows it to lose data, lost data is counted as a loss and is not a violation.
+// A report counts what happened, and lists violations of the contract. If the store is configured
+// so that it may lose data (lossy), lost data counts as a loss and not as a violation.
 type report struct {
 	mu         sync.Mutex
 	counts     map[string]int
@@ -20,8 +20,8 @@ type report struct {
 	lossy      bool
 	losses     map[string]int
 	began      time.Time
-	faults     []string // when each fault began and ended
-	broken     int      // number of faults that have not ended
+	faults     []string // each begin and end of a fault
+	broken     int      // how many faults have not ended
 }
 
 func newReport(lossy bool) *report {
@@ -34,7 +34,7 @@ func (r *report) count(what string) {
 	r.counts[what]++
 }
 
-// happened records that a fault began or ended, for the texts of violations.
+// happened records that a fault begins or ends. The messages about violations show these lines.
 func (r *report) happened(what string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,21 +56,21 @@ func (r *report) mends() {
 	r.broken--
 }
 
-// moment returns the present, for brokenSince.
+// moment returns a mark of the present moment, which brokenSince compares with.
 func (r *report) moment() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.faults)
 }
 
-// brokenSince reports whether a fault was present at the moment or has begun or ended since.
+// brokenSince reports whether a fault was present at the moment, or has begun or ended since then.
 func (r *report) brokenSince(moment int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.broken > 0 || len(r.faults) > moment
 }
 
-// lately returns the last faults, and the time since the start.
+// lately returns the last six lines about faults, and the time since the start of the test.
 func (r *report) lately() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,8 +85,8 @@ func (r *report) violates(format string, args ...any) {
 	r.violations = append(r.violations, text)
 }
 
-// loses records a violation, or a loss if the store may lose data. what contains no names, so that
-// losses can be counted by it.
+// loses records a violation, or counts a loss if the store may lose data. Losses are counted by
+// what, so what must not contain names of threads.
 func (r *report) loses(what, format string, args ...any) {
 	if !r.lossy {
 		r.violates(what+": "+format, args...)

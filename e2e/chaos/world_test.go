@@ -13,7 +13,8 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// A world is a backend, some Holdpoints on one store, and people.
+// A world is everything that a test needs: one backend, several Holdpoints on one store, and the
+// report.
 type world struct {
 	t        *testing.T
 	report   *report
@@ -21,14 +22,14 @@ type world struct {
 	replicas []*replica
 	seed     uint64
 	binary   string
-	over     atomic.Bool // the faults have ended
+	over     atomic.Bool // whether all faults have ended
 }
 
-// A replica is a process of Holdpoint.
+// A replica is one process of Holdpoint.
 type replica struct {
 	*servers.Program
-	// kills is incremented when the replica begins to be ended without letting its streams end, and
-	// again when it has ended. So it is odd during a kill.
+	// kills is incremented when a kill begins that does not let streams end, and again when the
+	// process has ended. So kills is odd during a kill.
 	kills atomic.Int64
 }
 
@@ -40,16 +41,18 @@ func newWorld(t *testing.T, binary string, seed uint64, lossy bool) *world {
 
 func (w *world) calm() bool { return w.over.Load() }
 
-// dice returns the random numbers of the seed for one purpose.
+// dice returns random numbers that depend only on the seed and on the purpose.
 func (w *world) dice(purpose uint64) *rand.Rand { return rand.New(rand.NewPCG(w.seed, purpose)) }
 
-// any returns a random replica, as a balancer without sticky sessions does.
+// any returns a random replica, as a load balancer without sticky sessions would.
 func (w *world) any(dice *rand.Rand) *replica { return w.replicas[dice.IntN(len(w.replicas))] }
 
-// clocks are the clocks of the processes: a right one, one that jumps, and one that is behind.
+// clocks are the clocks of the processes, as values of clockVariable: one that is right, one that
+// jumps, and one that is behind.
 var clocks = []string{"0@0", "420@0,-180@20,300@45", "-240@0"}
 
-// start starts a Holdpoint with the store at this address.
+// start starts one more Holdpoint. Its store has the address store, and more has additional
+// variables.
 func (w *world) start(store string, more ...string) {
 	n := len(w.replicas)
 	w.replicas = append(w.replicas, &replica{Program: servers.StartProgram(w.t, fmt.Sprint("holdpoint ", n), w.binary, func(address string) []string {
@@ -61,26 +64,26 @@ func (w *world) start(store string, more ...string) {
 	})})
 }
 
-// kill kills a replica.
+// kill ends the process at once, and counts that in kills.
 func (r *replica) kill() {
 	r.kills.Add(1)
 	r.Kill()
 	r.kills.Add(1)
 }
 
-// A fault breaks something. do returns a function that ends the fault, and when to call it. Two
-// faults of one kind do not overlap.
+// A fault is one way to break something. do causes it, and returns a function that ends it and
+// after how long to call that function. Two faults of the same kind never overlap.
 type fault struct {
 	kind, name string
 	do         func(dice *rand.Rand) (mend func(), after time.Duration)
 }
 
-// some returns a random duration, which is short more often than long.
+// some returns a random duration below most. Short durations are more frequent than long ones.
 func some(dice *rand.Rand, most time.Duration) time.Duration {
 	return time.Duration(float64(most) * dice.Float64() * dice.Float64())
 }
 
-// faultsOfReplicas returns the faults of Holdpoint's processes.
+// faultsOfReplicas returns the faults that hit processes of Holdpoint.
 func (w *world) faultsOfReplicas(longest time.Duration) []fault {
 	return []fault{
 		{"holdpoint", "holdpoint killed", func(dice *rand.Rand) (func(), time.Duration) {
@@ -101,7 +104,8 @@ func (w *world) faultsOfReplicas(longest time.Duration) []fault {
 	}
 }
 
-// faultsOfConnections returns the faults of connections between Holdpoint and servers.
+// faultsOfConnections returns the faults that hit connections between Holdpoint and the servers of
+// its store.
 func faultsOfConnections(list []*servers.Proxy, longest time.Duration) []fault {
 	one := func(dice *rand.Rand) *servers.Proxy { return list[dice.IntN(len(list))] }
 	return []fault{
@@ -128,8 +132,8 @@ func faultsOfConnections(list []*servers.Proxy, longest time.Duration) []fault {
 	}
 }
 
-// breaks causes faults one after the other, sometimes two at the same time, for this duration. Then
-// it ends all faults.
+// breaks causes faults for so long, mostly one after the other and sometimes two at the same time.
+// Then it ends all faults.
 func (w *world) breaks(duration time.Duration, faults []fault) {
 	dice := w.dice(1)
 	for end := time.Now().Add(duration); time.Now().Before(end); {
@@ -166,7 +170,7 @@ func (w *world) breaks(duration time.Duration, faults []fault) {
 	}
 }
 
-// lives plays the people while faults happen, for this duration, and then until all people have
+// lives plays the people while faults happen for the duration, and then until all people have
 // finished.
 func (w *world) lives(duration time.Duration, people int, faults []fault) {
 	var all sync.WaitGroup
