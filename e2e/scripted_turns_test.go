@@ -124,7 +124,8 @@ func guests(t *testing.T) []guest {
 	return list
 }
 
-// ask expects the guest's question in the form of the guest's own dialect.
+// ask puts the guest on the turntable and sends its message say. It expects one question, with the
+// reason that the guest's own dialect gives.
 func (g guest) ask(t *testing.T, table *turntable, c *client) {
 	t.Helper()
 	table.turn(t, g.url)
@@ -141,8 +142,8 @@ func (g guest) ask(t *testing.T, table *turntable, c *client) {
 	}
 }
 
-// resume checks that the answer reaches the guest in its own form, once, and that an ordinary turn
-// works afterwards.
+// resume approves the open question. It checks that the guest ran the approved action once, and
+// that an ordinary turn works afterwards.
 func (g guest) resume(t *testing.T, table *turntable, c *client) {
 	t.Helper()
 	table.turn(t, g.url)
@@ -156,9 +157,10 @@ func (g guest) resume(t *testing.T, table *turntable, c *client) {
 	}
 }
 
-// TestEveryBackendInTurn: one Holdpoint, one path, no configured dialect, and the backends are
-// exchanged. Holdpoint recognizes each backend by its own stream, whichever was there before, and
-// sends an answer in the form of the backend that asked, whichever is there now.
+// TestEveryBackendInTurn: one Holdpoint, on one path and without a configured dialect, gets a
+// different backend again and again. It must recognize each backend by its own stream, whichever
+// was there before. An answer must be sent in the form of the backend that asked, whichever is
+// there now.
 func TestEveryBackendInTurn(t *testing.T) {
 	t.Parallel()
 	table := newTurntable(t)
@@ -166,9 +168,11 @@ func TestEveryBackendInTurn(t *testing.T) {
 	for _, version := range []string{newest, pinned} {
 		t.Run("client-"+version, func(t *testing.T) {
 			list := guests(t)
-			slices.SortFunc(list, func(a, b guest) int { return len(a.name) - len(b.name) }) // mixes the families
+			// mixes the families of backends
+			slices.SortFunc(list, func(a, b guest) int { return len(a.name) - len(b.name) })
 			fresher := func() *client { return newClient(t, shared.through, version, h.address+"/agent", fresh("thread"), nil) }
-			for _, g := range list { // question and answer, for one backend after the other
+			// each backend asks and gets its answer before the next backend
+			for _, g := range list {
 				t.Run(g.name, func(t *testing.T) {
 					c := fresher()
 					g.ask(t, table, c)
@@ -177,7 +181,8 @@ func TestEveryBackendInTurn(t *testing.T) {
 			}
 			slices.Reverse(list)
 			waiting := map[string]*client{}
-			for _, g := range list { // all questions first, then all answers in another order
+			// all backends ask; then they get their answers, in another order
+			for _, g := range list {
 				t.Run(g.name+" asks", func(t *testing.T) {
 					waiting[g.name] = fresher()
 					g.ask(t, table, waiting[g.name])

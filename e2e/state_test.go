@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// TestStateDeltasAsTheClientAppliesThem: Holdpoint applies a backend's STATE_DELTAs as the real
-// client does. A client of Holdpoint, which has its state from the snapshot before the question,
-// has the same state as a client of the backend itself.
+// TestStateDeltasAsTheClientAppliesThem: Holdpoint must apply a backend's STATE_DELTA events as the
+// real client does. A client behind Holdpoint has its state from the snapshot before the question,
+// and it must equal the state of a client without Holdpoint.
 func TestStateDeltasAsTheClientAppliesThem(t *testing.T) {
 	t.Parallel()
 	var deltas []string
@@ -37,7 +37,7 @@ func TestStateDeltasAsTheClientAppliesThem(t *testing.T) {
 		for range 1 + random.IntN(8) {
 			deltas = append(deltas, `{"type":"STATE_DELTA","delta":[`+operations(random)+`]}`)
 		}
-		// loose, because a client that cannot apply a patch reports an error.
+		// loose, because the client reports an error if it cannot apply a patch.
 		straight := newClient(t, shared.direct, newest, backend.URL, fresh("state"), nil).run(t, step{say: "go", loose: true})
 		through := newClient(t, shared.through, newest, h.address, fresh("state"), nil).run(t, step{say: "go", loose: true})
 		if len(through.answer(t).of("STATE_SNAPSHOT")) > 1 {
@@ -53,7 +53,8 @@ func TestStateDeltasAsTheClientAppliesThem(t *testing.T) {
 	}
 }
 
-// operations returns patch operations. Some of them can be applied to such a state, others cannot.
+// operations returns one or two JSON Patch operations, with commas between them. Some of them can
+// be applied to the state of this test, others cannot.
 func operations(random *rand.Rand) string {
 	pick := func(list ...string) string { return list[random.IntN(len(list))] }
 	place := func() string {

@@ -7,14 +7,15 @@ import (
 	"testing"
 )
 
-// Tests of ag_ui_strands, the AG-UI adapter of Strands in Python, behind the Holdpoint without
-// settings: 0.3.0 with strands-agents 1.40.0, and 1.0.2 with 1.62.0.
+// Tests of ag_ui_strands, the AG-UI adapter of Strands in Python: 0.3.0 with strands-agents 1.40.0,
+// and 1.0.2 with 1.62.0. Holdpoint runs without any setting for it.
 
-// eachAdapter runs test with this agent of every version. The client's version alternates.
+// eachAdapter runs test with this agent of each version. The client's version alternates.
 func eachAdapter(t *testing.T, agent string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for n, s := range shared.strandsPy {
-		version := []string{newest, pinned}[(n+len(agent)/2)%2] // gate and docs use one of the clients, hook the other
+		// the client version differs between gate or docs, and hook
+		version := []string{newest, pinned}[(n+len(agent)/2)%2]
 		t.Run(s.version+"/"+agent+"/client-"+version, func(t *testing.T) {
 			t.Parallel()
 			h := *shared.auto
@@ -24,7 +25,7 @@ func eachAdapter(t *testing.T, agent string, test func(t *testing.T, w world)) {
 	}
 }
 
-// adapted returns a client on a new thread whose folder has its files.
+// adapted returns a client on a new thread, and creates the thread's folder with its files.
 func (w world) adapted(t *testing.T, agent string) *client {
 	t.Helper()
 	c := w.client(t, agent)
@@ -32,8 +33,8 @@ func (w world) adapted(t *testing.T, agent string) *client {
 	return c
 }
 
-// TestStrandsPythonAdapterApprovals plays the adapter's own gate, and a hook that is written for
-// the envelope in which the adapter passes answers.
+// TestStrandsPythonAdapterApprovals tests two agents: one with the adapter's own gate, and one with
+// a hook that reads the adapter's envelope, which is the object around each answer.
 func TestStrandsPythonAdapterApprovals(t *testing.T) {
 	t.Parallel()
 	round := func(answers ...answer) []answer { return answers }
@@ -71,7 +72,8 @@ func TestStrandsPythonAdapterApprovals(t *testing.T) {
 	}
 }
 
-// gated runs s and expects n questions, each with a text about a call that the client has.
+// gated runs s and expects n questions. Each question must have a text, and be about a call that
+// the client has.
 func (c *client) gated(t *testing.T, s step, n int) {
 	t.Helper()
 	a := c.run(t, s).answer(t)
@@ -85,7 +87,8 @@ func (c *client) gated(t *testing.T, s step, n int) {
 	}
 }
 
-// TestStrandsPythonAdapterAsks: a tool asks itself, and gets the adapter's envelope unchanged.
+// TestStrandsPythonAdapterAsks: the tool itself asks. It must get the answer in the adapter's
+// envelope, unchanged.
 func TestStrandsPythonAdapterAsks(t *testing.T) {
 	t.Parallel()
 	eachAdapter(t, "hook", func(t *testing.T, w world) {
@@ -108,8 +111,8 @@ func TestStrandsPythonAdapterAsks(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonAdapterKeepsTheContract: a request that the contract forbids does not reach the
-// adapter, and leaves the pause unchanged.
+// TestStrandsPythonAdapterKeepsTheContract: a request that the contract forbids must not reach the
+// adapter, and must leave the pause unchanged.
 func TestStrandsPythonAdapterKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"gate", "hook"} {
@@ -138,8 +141,8 @@ func TestStrandsPythonAdapterKeepsTheContract(t *testing.T) {
 	}
 }
 
-// TestStrandsPythonAdapterIsNotToldTheSameAnswersTwice: the same answers sent again get the same
-// end, and the adapter is not called.
+// TestStrandsPythonAdapterIsNotToldTheSameAnswersTwice: the same answers are sent again. They must
+// get the same end, and the adapter must not be called.
 func TestStrandsPythonAdapterIsNotToldTheSameAnswersTwice(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"gate", "hook"} {
@@ -164,8 +167,8 @@ func TestStrandsPythonAdapterIsNotToldTheSameAnswersTwice(t *testing.T) {
 	}
 }
 
-// TestStrandsPythonAdapterBeforeTheDocumentedHook: with the adapter, the documented hook gets an
-// object for every answer, and fails. Nothing runs, and no success is reported.
+// TestStrandsPythonAdapterBeforeTheDocumentedHook: behind the adapter, the documented hook gets an
+// object for every answer, so it fails. Nothing may run, and the client must get an error.
 func TestStrandsPythonAdapterBeforeTheDocumentedHook(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

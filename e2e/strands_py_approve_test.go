@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// documented are the servers of an agent with the documented hook, which tests approval.lower() !=
-// "y".
+// documented has the servers whose agent has the hook from Strands' documentation. This hook tests
+// approval.lower() != "y".
 var documented = []string{"agentcore/docs", "kept/docs", "entrypoint", "input", "fastapi/sse", "fastapi/ndjson"}
 
-// TestStrandsPythonApprovals plays approvals of every kind, through to the next ordinary turn. An
-// approved call runs once, and no other call runs.
+// TestStrandsPythonApprovals tests approvals of every kind, up to the next ordinary turn. An
+// approved call must run once, and no other call may run.
 func TestStrandsPythonApprovals(t *testing.T) {
 	t.Parallel()
 	round := func(answers ...answer) []answer { return answers }
@@ -20,7 +20,7 @@ func TestStrandsPythonApprovals(t *testing.T) {
 		name    string
 		places  []string
 		command string
-		rounds  [][]answer // the answers to each pause
+		rounds  [][]answer // the answers to each pause, in order
 		want    []string
 	}{
 		{"approved", documented, "delete a.txt", [][]answer{round(accept)}, []string{"a.txt"}},
@@ -41,19 +41,20 @@ func TestStrandsPythonApprovals(t *testing.T) {
 		{"again, then denied", docs, "each a.txt b.txt", [][]answer{round(accept), round(cancelled)}, []string{"a.txt"}},
 		{"denied, then again", docs, "each a.txt b.txt", [][]answer{round(reject), round(accept)}, []string{"b.txt"}},
 
-		// Two questions of one hook about one call.
+		// One hook asks two questions about one call, one after the other.
 		{"a chain", []string{"agentcore/chain", "kept/chain"}, "delete a.txt", [][]answer{round(accept), round(accept)}, []string{"a.txt"}},
 		{"a chain, denied at first", []string{"agentcore/chain"}, "delete a.txt", [][]answer{round(reject)}, nil},
 		{"a chain, denied at last", []string{"agentcore/chain"}, "delete a.txt", [][]answer{round(accept), round(cancelled)}, nil},
 
-		// The session example of the documentation, in which "t" approves all later calls.
+		// The session example of Strands' documentation: the answer "t" also approves all later
+		// calls.
 		{"trusted", []string{"agentcore/trust", "kept/trust"}, "each a.txt b.txt", [][]answer{round(gives("t"))}, []string{"a.txt", "b.txt"}},
 		{"not trusted", trust, "each a.txt b.txt", [][]answer{round(gives("y")), round(gives("y"))}, []string{"a.txt", "b.txt"}},
 		{"approved, then not", trust, "each a.txt b.txt", [][]answer{round(accept), round(gives("n"))}, []string{"a.txt"}},
 		{"never", trust, "each a.txt b.txt", [][]answer{round(gives("n")), round(reject)}, nil},
 
-		// The vended handler, and the hook for a whole batch. The stream has only the repr of its
-		// question.
+		// The handler that Strands ships, and the hook for a whole batch. The stream contains the
+		// question only as a Python repr.
 		{"vended", []string{"agentcore/hitl"}, "each a.txt b.txt", [][]answer{round(accept), round(reject)}, []string{"a.txt"}},
 		{"vended, trusted", []string{"kept/hitl"}, "each a.txt b.txt", [][]answer{round(gives("t"))}, []string{"a.txt", "b.txt"}},
 	} {
@@ -75,8 +76,8 @@ func TestStrandsPythonApprovals(t *testing.T) {
 	}
 }
 
-// TestStrandsPythonAskInTheOutcome: each question is about a call, in words and as data, and an
-// answer that fits its schema works.
+// TestStrandsPythonAskInTheOutcome: each question must be about a call, with a text and with the
+// call's data. An answer that fits the question's schema must work.
 func TestStrandsPythonAskInTheOutcome(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, documented, func(t *testing.T, w world) {
@@ -100,8 +101,8 @@ func TestStrandsPythonAskInTheOutcome(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonCallBesideOneThatNeedsNoApproval: a call that needs no approval runs at once,
-// and only once, next to a call that waits.
+// TestStrandsPythonCallBesideOneThatNeedsNoApproval: one of two calls needs no approval. It must
+// run once, whatever the answer about the other call is.
 func TestStrandsPythonCallBesideOneThatNeedsNoApproval(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -129,7 +130,7 @@ func TestStrandsPythonCallBesideOneThatNeedsNoApproval(t *testing.T) {
 	}
 }
 
-// TestStrandsPythonToolsAsk: a tool that asks gets the answer unchanged.
+// TestStrandsPythonToolsAsk: a tool asks a question itself, and must get the answer unchanged.
 func TestStrandsPythonToolsAsk(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -165,8 +166,8 @@ func TestStrandsPythonToolsAsk(t *testing.T) {
 	}
 }
 
-// TestStrandsPythonAnAgentAsATool: an agent that is used as a tool asks through the outer agent,
-// about the call that the client sees.
+// TestStrandsPythonAnAgentAsATool: an agent uses another agent as a tool. If the inner agent asks,
+// the client must get a question about the call that it sees, which is the outer agent's call.
 func TestStrandsPythonAnAgentAsATool(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -188,7 +189,7 @@ func TestStrandsPythonAnAgentAsATool(t *testing.T) {
 	}
 }
 
-// TestStrandsPythonABatch: a hook asks once about all calls of a message.
+// TestStrandsPythonABatch: a hook asks one question about all calls of a message.
 func TestStrandsPythonABatch(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -216,7 +217,7 @@ func TestStrandsPythonABatch(t *testing.T) {
 	}
 }
 
-// TestStrandsPythonNodesAsk: graphs and swarms ask before a node, or within a node.
+// TestStrandsPythonNodesAsk: a graph or a swarm asks before a node runs, or while it runs.
 func TestStrandsPythonNodesAsk(t *testing.T) {
 	t.Parallel()
 	nodes := []string{"agentcore/graph", "kept/graph", "agentcore/swarm", "kept/swarm"}
@@ -247,7 +248,7 @@ func TestStrandsPythonNodesAsk(t *testing.T) {
 			complete(t, c.messages, nil)
 		})
 	})
-	// A denied node fails the run, as Strands itself reports.
+	// If a node is denied, the run fails, as it does in Strands itself.
 	t.Run("the node denied", func(t *testing.T) {
 		eachStrandsPython(t, nodes, func(t *testing.T, w world) {
 			c := w.clerk(t)

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// strandsPauses are pauses of each kind: the place and the command that cause one, the number of
-// questions, the approving answer, and the files that an approval deletes.
+// strandsPauses has a pause of each kind. place and command cause the pause, and open is the number
+// of its questions. yes is the approving answer, and deletes has the files that an approval
+// deletes.
 var strandsPauses = []struct {
 	place, command string
 	open           int
@@ -19,7 +20,8 @@ var strandsPauses = []struct {
 	{"fastapi/ndjson", "pair a.txt b.txt", 2, accept, []string{"a.txt", "b.txt"}},
 	{"agentcore/docs", "ask", 1, gives("production"), nil},
 	{"agentcore/batch", "pair a.txt b.txt", 1, gives("y"), []string{"a.txt", "b.txt"}},
-	{"agentcore/branches", "delete a.txt", 2, accept, nil}, // each of the two agents deletes the file
+	// each of its two agents deletes the file
+	{"agentcore/branches", "delete a.txt", 2, accept, nil},
 }
 
 // eachStrandsPause runs test for each of strandsPauses.
@@ -45,9 +47,9 @@ func eachStrandsPause(t *testing.T, test func(t *testing.T, w world, c *client, 
 	}
 }
 
-// TestStrandsPythonKeepTheContract: a request that the contract forbids never reaches the backend,
-// which would accept most of them. The pause stays unchanged, is reported again, and then accepts a
-// correct answer.
+// TestStrandsPythonKeepTheContract: a request that the contract forbids must never reach the
+// backend, which would accept most of them. The pause must stay unchanged and be reported again,
+// and then a correct answer must be accepted.
 func TestStrandsPythonKeepTheContract(t *testing.T) {
 	t.Parallel()
 	eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
@@ -81,8 +83,9 @@ func TestStrandsPythonKeepTheContract(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonNewInputWhileAQuestionIsOpen: a new message is refused while a question is open.
-// If it is in the same request as the answers, it is sent after them in a request of its own.
+// TestStrandsPythonNewInputWhileAQuestionIsOpen: a new message without an answer must be refused.
+// The client sends it again with its answers. Then the backend must get the message after the
+// answers, in a request of its own.
 func TestStrandsPythonNewInputWhileAQuestionIsOpen(t *testing.T) {
 	t.Parallel()
 	eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
@@ -96,7 +99,7 @@ func TestStrandsPythonNewInputWhileAQuestionIsOpen(t *testing.T) {
 	})
 }
 
-// nulls returns a resume whose payloads are null. The real clients do not send that.
+// nulls returns a resume whose payloads are null. The real clients do not send such payloads.
 func nulls(c *client) map[string]any {
 	var list []any
 	for _, i := range c.pending {
@@ -105,8 +108,8 @@ func nulls(c *client) map[string]any {
 	return map[string]any{"resume": list}
 }
 
-// TestStrandsPythonRefuseWhatTheHookFailsAt: an answer at which the documented hook fails, or which
-// it silently reads as a denial, is refused and never reaches it. A correct answer then works.
+// TestStrandsPythonRefuseWhatTheHookFailsAt: some answers make the documented hook fail, or count
+// as a denial without notice. Holdpoint must refuse them. A correct answer must then work.
 func TestStrandsPythonRefuseWhatTheHookFailsAt(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "entrypoint"}, func(t *testing.T, w world) {
@@ -125,8 +128,8 @@ func TestStrandsPythonRefuseWhatTheHookFailsAt(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonAskAReloadedPageAgain: a reloaded page has the messages, and not the open
-// questions. It gets them again with the same ids, and can answer.
+// TestStrandsPythonAskAReloadedPageAgain: a reloaded page has the messages but not the open
+// questions. It must get the questions again, with the same ids, and be able to answer them.
 func TestStrandsPythonAskAReloadedPageAgain(t *testing.T) {
 	t.Parallel()
 	eachStrandsPause(t, func(t *testing.T, w world, first *client, yes answer, _ func()) {
@@ -144,8 +147,8 @@ func TestStrandsPythonAskAReloadedPageAgain(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonAreNotToldTheSameAnswersTwice: answers that are sent again, byte for byte or
-// from a new client, get the same end, and the backend is not called.
+// TestStrandsPythonAreNotToldTheSameAnswersTwice: answers are sent again, byte for byte or by a new
+// client. They must get the same end, and the backend must not be called.
 func TestStrandsPythonAreNotToldTheSameAnswersTwice(t *testing.T) {
 	t.Parallel()
 	eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
@@ -160,7 +163,8 @@ func TestStrandsPythonAreNotToldTheSameAnswersTwice(t *testing.T) {
 			}
 		}
 		history.run(t, step{resume: answers})
-		// If two agents write at the same time, a client places each result after its own call.
+		// The order may differ: while two agents write at the same time, a client places each
+		// result after its own call.
 		if one, two := unordered(history), unordered(c); one != two {
 			t.Errorf("the client that replays has %s, the first has %s", one, two)
 		}
@@ -169,8 +173,8 @@ func TestStrandsPythonAreNotToldTheSameAnswersTwice(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonTakeTheFirstAnswer: an answer after the end changes nothing. A denial does not
-// undo an approval, nor an approval a denial.
+// TestStrandsPythonTakeTheFirstAnswer: an answer after the end must change nothing. A denial must
+// not undo an approval, and an approval must not undo a denial.
 func TestStrandsPythonTakeTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -191,9 +195,9 @@ func TestStrandsPythonTakeTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// TestStrandsPythonTakeAMessageBesideTheAnswers: a new message in the same request as the answers
-// is not lost. The backend accepts no message with an answer, so Holdpoint sends it in a second
-// request, after the approved action.
+// TestStrandsPythonTakeAMessageBesideTheAnswers: a request has answers and a new message. The
+// backend accepts no message together with an answer. So Holdpoint must send the message in a
+// second request, after the approved action.
 func TestStrandsPythonTakeAMessageBesideTheAnswers(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, documented, func(t *testing.T, w world) {
@@ -212,8 +216,8 @@ func TestStrandsPythonTakeAMessageBesideTheAnswers(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonAskAgainBesideAMessage: an answer with a message in the same request leads to
-// another question. The message is sent after the next answer.
+// TestStrandsPythonAskAgainBesideAMessage: a request has an answer and a new message, and the
+// answer leads to another question. The backend must get the message after the next answer.
 func TestStrandsPythonAskAgainBesideAMessage(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
@@ -234,8 +238,9 @@ func TestStrandsPythonAskAgainBesideAMessage(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonAnsweredByTwoAtOnce: one tab answers while the tool that another tab approved
-// still runs. The tool runs once, and the first tab is told so.
+// TestStrandsPythonAnsweredByTwoAtOnce: two tabs send the same approval. The second tab sends it
+// while the tool that the first tab approved still runs. The tool must run once, and both tabs must
+// get an ordinary end.
 func TestStrandsPythonAnsweredByTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {

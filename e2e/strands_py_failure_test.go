@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestStrandsPythonModelFails: an exception in the model is one RUN_ERROR, and the thread
-// continues.
+// TestStrandsPythonModelFails: an exception in the model must become one RUN_ERROR, and the thread
+// must continue.
 func TestStrandsPythonModelFails(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/sse"}, func(t *testing.T, w world) {
@@ -28,8 +28,8 @@ func TestStrandsPythonModelFails(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonModelFailsAfterTheTool: the approved action ran, and then the model failed. The
-// run ends in an error, and no later request repeats the action.
+// TestStrandsPythonModelFailsAfterTheTool: the approved action has run, and then the model fails.
+// The run must end in an error, and no later request may repeat the action.
 func TestStrandsPythonModelFailsAfterTheTool(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {
@@ -55,11 +55,11 @@ func TestStrandsPythonModelFailsAfterTheTool(t *testing.T) {
 
 // Tests in which the server or Holdpoint dies.
 
-// mortalStrandsPython runs test for each version with a server of its own, which the test may kill,
-// and a Holdpoint in front of it. at returns a world of this server.
+// mortalStrandsPython runs test for each version. Each test gets a server that it may kill, and a
+// function that returns a world of that server behind a Holdpoint.
 func mortalStrandsPython(t *testing.T, test func(t *testing.T, s *server, at func(place, version string) world)) {
 	t.Helper()
-	t.Parallel() // they mostly wait for processes to start
+	t.Parallel() // these tests mostly wait for processes to start
 	for _, one := range shared.strandsPy {
 		t.Run(one.version, func(t *testing.T) {
 			t.Parallel()
@@ -76,14 +76,14 @@ func mortalStrandsPython(t *testing.T, test func(t *testing.T, s *server, at fun
 	}
 }
 
-// A waiting is a thread with an open question.
+// A waiting is a client on a thread with an open question.
 type waiting struct {
 	w     world
 	c     *client
 	place string
 }
 
-// waits makes two threads pause at each of these places, one with each version of the client.
+// waits makes two threads pause at each of these places, one for each version of the client.
 func waits(t *testing.T, at func(place, version string) world, command string, open int, places ...string) []waiting {
 	t.Helper()
 	var all []waiting
@@ -98,8 +98,8 @@ func waits(t *testing.T, at func(place, version string) world, command string, o
 	return all
 }
 
-// TestStrandsPythonRestartBetweenPauseAndAnswer: with a session manager, the answer works after a
-// restart of the backend.
+// TestStrandsPythonRestartBetweenPauseAndAnswer: the backend is restarted while a question is open.
+// If it has a session manager, the answer must work.
 func TestStrandsPythonRestartBetweenPauseAndAnswer(t *testing.T) {
 	mortalStrandsPython(t, func(t *testing.T, s *server, at func(place, version string) world) {
 		one := waits(t, at, "delete a.txt", 1, "kept/docs", "entrypoint", "kept/trust")
@@ -128,8 +128,8 @@ func TestStrandsPythonRestartBetweenPauseAndAnswer(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonForgetThePause: without a session manager the pause is lost with the process.
-// The client is told so, nothing runs, and the thread continues.
+// TestStrandsPythonForgetThePause: the backend has no session manager, so a restart loses the
+// pause. The client must be told this, nothing may run, and the thread must continue.
 func TestStrandsPythonForgetThePause(t *testing.T) {
 	mortalStrandsPython(t, func(t *testing.T, s *server, at func(place, version string) world) {
 		answers := []answer{accept, cancelled}
@@ -153,7 +153,7 @@ func TestStrandsPythonForgetThePause(t *testing.T) {
 			one.w.gone(t, c)
 			complete(t, c.messages, calls(c.messages))
 		}
-		// A FastAPI server cannot report a lost pause: its stream is cut off.
+		// A FastAPI server cannot report that it has lost the pause: it cuts off its stream.
 		for n, one := range cut {
 			if a := one.c.run(t, one.c.each(t, answers[(n/2+n)%2])).answer(t); a.code() == "" || a.outcome() != nil {
 				t.Errorf("%s: the answer to a lost pause was met with %s", one.place, terminal(a))
@@ -162,7 +162,7 @@ func TestStrandsPythonForgetThePause(t *testing.T) {
 			c.goesOn(t, nil)
 			one.w.gone(t, c)
 		}
-		// A swarm starts again and asks again. A graph reports that it failed.
+		// After a lost pause a swarm starts again and asks again. A graph reports that it failed.
 		for n, one := range nodes {
 			before := one.c.pending
 			a := one.c.run(t, one.c.each(t, answers[(n/2+n)%2])).answer(t)
@@ -179,9 +179,9 @@ func TestStrandsPythonForgetThePause(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonDieInMidResume: the backend dies while an approved tool runs, so the outcome is
-// unknown. The client is told once, the answer is not sent again, and nothing runs again without a
-// new question.
+// TestStrandsPythonDieInMidResume: the backend dies while an approved tool runs, so it is unknown
+// whether the tool did its work. The client must be told this once. The answer must not be sent
+// again, and nothing may run again without a new question.
 func TestStrandsPythonDieInMidResume(t *testing.T) {
 	mortalStrandsPython(t, func(t *testing.T, s *server, at func(place, version string) world) {
 		var all []waiting
@@ -219,10 +219,10 @@ func TestStrandsPythonDieInMidResume(t *testing.T) {
 	})
 }
 
-// TestHoldpointForgetsAStrandsPythonPause: Holdpoint is restarted with its store in memory while
-// the backend waits. An answer is refused, because its question is unknown. At the next message
-// Holdpoint gets the open question from the backend, and asks it again. The message is sent after
-// the answer.
+// TestHoldpointForgetsAStrandsPythonPause: Holdpoint has its store in memory and is restarted while
+// the backend waits. An answer must be refused, because Holdpoint does not know its question. When
+// the client sends a message, Holdpoint must get the open question from the backend and ask it
+// again. The backend must get the message after the answer.
 func TestHoldpointForgetsAStrandsPythonPause(t *testing.T) {
 	mortalStrandsPython(t, func(t *testing.T, s *server, at func(place, version string) world) {
 		var all []waiting
@@ -286,11 +286,11 @@ func TestHoldpointForgetsAStrandsPythonPause(t *testing.T) {
 	})
 }
 
-// Servers whose responses show less.
+// Tests of servers whose responses contain less than the whole stream.
 
-// TestStrandsPythonQuickstart: the server of the quick start returns only the last message. An
-// ordinary response becomes a whole run. A pause cannot be seen, so it is reported as lost, with
-// what to change.
+// TestStrandsPythonQuickstart: the server of Strands' quick start returns only the last message. An
+// ordinary response must become a complete run. A pause is not visible in such a response, so
+// Holdpoint must report it as lost, and name the change that is needed.
 func TestStrandsPythonQuickstart(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"quickstart"}, func(t *testing.T, w world) {
@@ -310,8 +310,8 @@ func TestStrandsPythonQuickstart(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonText: a server that sends only text shows no question. Its dialect must be
-// configured, and agents that never ask then work.
+// TestStrandsPythonText: a server that sends only text cannot show a question. If its dialect is
+// configured, agents that never ask must work. Otherwise the client must get an error.
 func TestStrandsPythonText(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"fastapi/text"}, func(t *testing.T, w world) {
@@ -325,9 +325,9 @@ func TestStrandsPythonText(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonOwnRequests: only AG-UI requests reach an agent through Holdpoint, because a
-// request in the backend's own form could answer a question that nobody saw. Requests to other
-// paths are passed on.
+// TestStrandsPythonOwnRequests: a request in the backend's own form could answer a question that
+// nobody has seen. So Holdpoint must let only AG-UI requests reach an agent. Requests to other
+// paths must be forwarded.
 func TestStrandsPythonOwnRequests(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {

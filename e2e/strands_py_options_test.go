@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// ownStrands runs test at a place of every version that has it, behind a Holdpoint with these
-// settings.
+// ownStrands runs test at the place name of each version that has it, behind a Holdpoint with the
+// settings in env.
 func ownStrands(t *testing.T, name string, env map[string]string, test func(t *testing.T, w world)) {
 	t.Helper()
 	env["HOLDPOINT_DIALECT"] = "strands"
@@ -36,8 +36,8 @@ func strandsFile(t *testing.T, text string) string {
 	return file
 }
 
-// TestStrandsPythonAnswersByName: the file sets what a hook gets as the answer, by the interrupt's
-// name. The hook reports that it got exactly this.
+// TestStrandsPythonAnswersByName: HOLDPOINT_STRANDS_FILE sets the form of an answer by the name of
+// the interrupt. The hook must get exactly this form, which it reports.
 func TestStrandsPythonAnswersByName(t *testing.T) {
 	t.Parallel()
 	t.Run("words", func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestStrandsPythonAnswersByName(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonReasoning: the model's reasoning is sent only if that is configured.
+// TestStrandsPythonReasoning: the client must get the model's reasoning only if this is configured.
 func TestStrandsPythonReasoning(t *testing.T) {
 	t.Parallel()
 	for _, shown := range []string{"false", "true"} {
@@ -92,8 +92,8 @@ func TestStrandsPythonReasoning(t *testing.T) {
 	}
 }
 
-// TestStrandsPythonClientLeavesBeforeTheQuestion: the client leaves before its run asks. The
-// question is kept, and the next client gets it.
+// TestStrandsPythonClientLeavesBeforeTheQuestion: the client leaves before its run asks. Holdpoint
+// must keep the question, and the next client must get it.
 func TestStrandsPythonClientLeavesBeforeTheQuestion(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/sse"}, func(t *testing.T, w world) {
@@ -116,7 +116,7 @@ func TestStrandsPythonClientLeavesBeforeTheQuestion(t *testing.T) {
 }
 
 // TestStrandsPythonRunWithoutItsClient: a run continues after its client has left. Until it ends,
-// its thread accepts no other run, because the agent would run both at once.
+// Holdpoint must refuse another run of the thread, because the agent would run both at once.
 func TestStrandsPythonRunWithoutItsClient(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {
@@ -137,7 +137,7 @@ func TestStrandsPythonRunWithoutItsClient(t *testing.T) {
 	})
 }
 
-// logs waits until Holdpoint has logged these words about the thread.
+// logs waits until Holdpoint has logged a line with all these words and the thread id.
 func (w world) logs(t *testing.T, c *client, words ...string) {
 	t.Helper()
 	if !eventually(func() bool {
@@ -149,7 +149,7 @@ func (w world) logs(t *testing.T, c *client, words ...string) {
 }
 
 // TestStrandsPythonClientLeavesInMidResume: the client leaves while an approved tool runs. The run
-// continues, and the same answer sent again gets its end.
+// must continue. The same answer, sent again, must get the end of that run.
 func TestStrandsPythonClientLeavesInMidResume(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {

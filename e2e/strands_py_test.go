@@ -14,11 +14,11 @@ import (
 )
 
 // Tests of Strands in Python. Its servers send frames of their own form, so the dialect must be
-// configured: there is a Holdpoint for each version. The tools delete real files, and the tests
-// check that they are gone.
+// configured, and each version of Strands has a Holdpoint of its own. The tools delete real files,
+// and the tests check that these files are gone.
 
-// placed returns the path of a place, which is an agent in one kind of server. Most are in a
-// BedrockAgentCoreApp.
+// placed returns the URL path of a place, which is an agent in one kind of server. Most places are
+// in a BedrockAgentCoreApp.
 func placed(name string) string {
 	if strings.HasPrefix(name, "fastapi/") {
 		return "/" + name
@@ -26,13 +26,13 @@ func placed(name string) string {
 	return "/" + name + "/invocations"
 }
 
-// described are the places that need a HOLDPOINT_STRANDS_FILE, with its content.
+// described has the places that need HOLDPOINT_STRANDS_FILE, with the content of that file.
 var described = map[string]string{
 	"input":        `{"body": {"input": {"prompt": "$prompt"}}}`,
 	"fastapi/text": `{"text": true}`,
 }
 
-// named returns the settings of a Holdpoint in front of a place.
+// named returns the environment of a Holdpoint in front of the place name.
 func named(t *testing.T, name string) map[string]string {
 	t.Helper()
 	env := map[string]string{"HOLDPOINT_DIALECT": "strands"}
@@ -47,8 +47,8 @@ var strandsProxies struct {
 	all map[string]*holdpoint
 }
 
-// strandsWorld returns a world whose backend is a place of a server. Places without settings of
-// their own share a Holdpoint, which is started when it is first needed.
+// strandsWorld returns a world whose backend is the place name of the server s. All places without
+// settings of their own share one Holdpoint, which is started when it is first needed.
 func strandsWorld(t *testing.T, s *server, name, version string) world {
 	t.Helper()
 	key := s.version + described[name]
@@ -68,8 +68,8 @@ func strandsWorld(t *testing.T, s *server, name, version string) world {
 	return world{b: &backend{name: s.version + " " + name, mode: name, server: s}, h: h, version: version}
 }
 
-// eachStrandsPython runs test at these places of every version that has them, with one client that
-// reads the outcome. The client's version alternates.
+// eachStrandsPython runs test at these places of each version that has them. Each test has one
+// client version that reads the outcome; it alternates.
 func eachStrandsPython(t *testing.T, places []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for n, s := range shared.strandsPy {
@@ -86,12 +86,13 @@ func eachStrandsPython(t *testing.T, places []string, test func(t *testing.T, w 
 	}
 }
 
-// has reports whether the server has the agent. Only the newer version has some of them.
+// has reports whether the server has the agent name. Some agents exist only in the newer version.
 func (s *server) has(name string) bool {
 	return strings.HasPrefix(name, "fastapi/") || slices.Contains(s.modes, name)
 }
 
-// clerk returns a client on a new thread whose folder has a.txt, b.txt and c.txt.
+// clerk returns a client on a new thread, and creates the thread's folder with a.txt, b.txt and
+// c.txt.
 func (w world) clerk(t *testing.T) *client {
 	t.Helper()
 	c := newClient(t, shared.through, w.version, w.h.address+placed(w.b.mode), fresh("thread"), nil)
@@ -99,7 +100,7 @@ func (w world) clerk(t *testing.T) *client {
 	return c
 }
 
-// folder makes the thread's folder with its files.
+// folder creates the thread's folder with its files.
 func (w world) folder(t *testing.T, thread string) {
 	t.Helper()
 	body, err := json.Marshal(folder)
@@ -123,7 +124,7 @@ func (w world) folder(t *testing.T, thread string) {
 
 var folder = []string{"a.txt", "b.txt", "c.txt"}
 
-// gone checks that exactly these files were deleted, each by one call.
+// gone checks that exactly the files in want were deleted, each by one call.
 func (w world) gone(t *testing.T, c *client, want ...string) {
 	t.Helper()
 	var left []string
@@ -133,7 +134,7 @@ func (w world) gone(t *testing.T, c *client, want ...string) {
 		t.Errorf("there are still %v, want %v", left, kept)
 	}
 	if w.b.mode == "entrypoint" {
-		return // it has its own tool, which does not record calls
+		return // its agent has another tool, which does not record calls
 	}
 	tried := []string{}
 	for _, e := range w.b.ledger(t, c.thread).Effects {
@@ -150,8 +151,9 @@ func (w world) gone(t *testing.T, c *client, want ...string) {
 	}
 }
 
-// done checks that exactly these files were deleted, before and after the client continues with its
-// own history, and that nothing is missing in that history and in the model's input.
+// done checks that exactly the files in want were deleted, before and after the client's next
+// message. It also checks that the client's history and the model's input are complete: each call
+// has a result.
 func (w world) done(t *testing.T, c *client, want ...string) {
 	t.Helper()
 	w.gone(t, c, want...)

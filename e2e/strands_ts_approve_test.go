@@ -10,17 +10,16 @@ import (
 	"testing"
 )
 
-// The modes in which a question about one call is asked: by Strands' documented hook in both
-// framings and with calls in sequence, by Strands' HumanInTheLoop, by middleware, and through the
-// adapter.
+// These modes ask a question about each call. The question is asked by Strands' documented hook (in
+// both forms of the stream, and with calls in sequence), by Strands' HumanInTheLoop, by middleware,
+// or through the AG-UI adapter.
 var (
 	rawModes   = []string{"sse/hook", "ndjson/hook", "sse/sequential", "sse/vended", "sse/middleware", "saved/hook", "sse/graph"}
 	aguiModes  = []string{"agui/hook", "agui/sequential", "agui/middleware"}
 	strandsAll = append(slices.Clone(rawModes), aguiModes...)
 )
 
-// file returns the file that the interrupt's call would delete, or "" if the interrupt names no
-// call.
+// file returns the file that the call of interrupt i would delete, or "" if i names no call.
 func (c *client) file(t *testing.T, i event) string {
 	t.Helper()
 	for _, m := range c.messages {
@@ -40,8 +39,8 @@ func (c *client) file(t *testing.T, i event) string {
 	return ""
 }
 
-// decides answers until no question is open: it approves the calls that delete one of files, and
-// denies the others. There must be one question about each file.
+// decides answers until no question is open. It approves the calls that delete one of files, and
+// answers the others with no. There must be one question about each file.
 func (c *client) decides(t *testing.T, no answer, files ...string) {
 	t.Helper()
 	asked := map[string]bool{}
@@ -65,7 +64,7 @@ func (c *client) decides(t *testing.T, no answer, files ...string) {
 	}
 }
 
-// kept checks that only these files were deleted, before and after the client continues.
+// kept checks that exactly these files were deleted, before and after the client's next message.
 func (w world) kept(t *testing.T, c *client, files ...string) {
 	t.Helper()
 	complete(t, c.messages, nil)
@@ -92,7 +91,8 @@ func TestStrandsRunsWhatIsApproved(t *testing.T) {
 	})
 }
 
-// TestStrandsTakesAWord: the answer is the word that the documentation and HumanInTheLoop use.
+// TestStrandsTakesAWord: the answer is a word that the documentation and HumanInTheLoop use, such
+// as "y".
 func TestStrandsTakesAWord(t *testing.T) {
 	t.Parallel()
 	for word, files := range map[string][]string{"y": {"a.txt"}, "Y": {"a.txt"}, "n": nil, "no, keep it": nil} {
@@ -107,8 +107,8 @@ func TestStrandsTakesAWord(t *testing.T) {
 	}
 }
 
-// TestStrandsRunsNothingThatIsDenied: a denial in any form deletes nothing. The documented hook
-// throws if the answer is not text, and the SDK then runs the call.
+// TestStrandsRunsNothingThatIsDenied: a denial in any form must not delete a file. If the
+// documented hook gets an answer that is not text, it throws, and the SDK then runs the call.
 func TestStrandsRunsNothingThatIsDenied(t *testing.T) {
 	t.Parallel()
 	for name, no := range map[string]answer{
@@ -128,8 +128,9 @@ func TestStrandsRunsNothingThatIsDenied(t *testing.T) {
 	}
 }
 
-// TestStrandsRunsNothingForAnswersOfOtherForms: an answer that has no form for the hook is refused,
-// or is sent as a denial. It deletes nothing, and the thread continues.
+// TestStrandsRunsNothingForAnswersOfOtherForms: an answer has a form that the hook cannot read.
+// Holdpoint must refuse it or send it as a denial. No file may be deleted, and the thread must
+// continue.
 func TestStrandsRunsNothingForAnswersOfOtherForms(t *testing.T) {
 	t.Parallel()
 	for _, payload := range []any{
@@ -158,9 +159,9 @@ func TestStrandsRunsNothingForAnswersOfOtherForms(t *testing.T) {
 	}
 }
 
-// visible returns how many questions about two parallel calls the stream shows at the same time.
-// The stream of a native agent shows one, and of the questions of middleware the SDK keeps only
-// one.
+// visible returns how many questions about two parallel calls are in the stream at the same time.
+// The stream of a native agent shows only one, and the SDK keeps only one of the questions of
+// middleware.
 func (w world) visible() int {
 	if w.b.mode == "sse/graph" || w.b.mode == "agui/hook" {
 		return 2
@@ -168,8 +169,9 @@ func (w world) visible() int {
 	return 1
 }
 
-// waits runs s and expects n questions, each about a call that the client has, or about none. All
-// calls of the turn wait, including those whose question the backend has not sent yet.
+// waits runs s and expects n questions. If a question names a call, the client must have that call.
+// All calls of the turn must be without a result, including calls whose question the backend has
+// not sent yet.
 func (c *client) waits(t *testing.T, s step, n int) wire {
 	t.Helper()
 	a := c.run(t, s).answer(t)
@@ -195,8 +197,9 @@ func (c *client) waits(t *testing.T, s step, n int) wire {
 	return a
 }
 
-// TestStrandsAsksForEachOfTwoCalls: there is a question about each of two parallel calls, at the
-// same time or in turn, and each runs only if its own answer was an approval.
+// TestStrandsAsksForEachOfTwoCalls: the client must get a question about each of two parallel
+// calls, at the same time or in turn. Each call may run only if the answer to its own question was
+// an approval.
 func TestStrandsAsksForEachOfTwoCalls(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -218,8 +221,9 @@ func TestStrandsAsksForEachOfTwoCalls(t *testing.T) {
 	}
 }
 
-// TestStrandsAsksAgainInTheSameTurn: a call that needs no approval runs once next to a call that
-// waits. A further call follows the answer.
+// TestStrandsAsksAgainInTheSameTurn: two calls are made at the same time, and one of them needs no
+// approval. That call must run once. After the answer about the other call, the model makes a
+// further call, which asks again.
 func TestStrandsAsksAgainInTheSameTurn(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, strandsAll, func(t *testing.T, w world) {
@@ -233,8 +237,8 @@ func TestStrandsAsksAgainInTheSameTurn(t *testing.T) {
 	})
 }
 
-// TestStrandsToolAsks: a tool that asks gets the answer unchanged. If it asks twice, the second
-// question is a pause of its own.
+// TestStrandsToolAsks: a tool asks a question itself, and must get the answer unchanged. If it asks
+// a second question, this must be a new pause.
 func TestStrandsToolAsks(t *testing.T) {
 	t.Parallel()
 	for _, payload := range []any{"prod", map[string]any{"env": "prod"}, []any{"a", "b"}, 7} {
@@ -279,7 +283,7 @@ func TestStrandsToolAsks(t *testing.T) {
 	})
 }
 
-// answered checks that a tool ran once and which answer it got.
+// answered checks that only this tool ran, once, and that it got the answer want.
 func (w world) answered(t *testing.T, c *client, tool string, want any) {
 	t.Helper()
 	l := w.b.ledger(t, c.thread)
@@ -288,7 +292,8 @@ func (w world) answered(t *testing.T, c *client, tool string, want any) {
 	}
 }
 
-// TestStrandsAnswersByName: the operator sets the form of an answer by the question's name.
+// TestStrandsAnswersByName: HOLDPOINT_STRANDS_FILE sets the form of an answer by the name of the
+// interrupt.
 func TestStrandsAnswersByName(t *testing.T) {
 	t.Parallel()
 	env := asStrands()
@@ -318,8 +323,8 @@ func TestStrandsAnswersByName(t *testing.T) {
 	})
 }
 
-// TestStrandsBatch: one question is about all calls of a turn, and always has the same id. The
-// second answer applies to the second question.
+// TestStrandsBatch: one question is about all calls of a turn, and its native id is always the
+// same. The second answer must apply to the second question.
 func TestStrandsBatch(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -352,8 +357,8 @@ func TestStrandsBatch(t *testing.T) {
 	}
 }
 
-// TestStrandsTwoHooksOnOneCall: two hooks ask about one call, which runs if both are answered by an
-// approval.
+// TestStrandsTwoHooksOnOneCall: two hooks ask about one call. The call may run only if both answers
+// are approvals.
 func TestStrandsTwoHooksOnOneCall(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -371,8 +376,8 @@ func TestStrandsTwoHooksOnOneCall(t *testing.T) {
 	}
 }
 
-// TestStrandsGraphNode: a node of a graph asks, and the graph continues with the node or without
-// it.
+// TestStrandsGraphNode: a node of a graph asks. The graph must continue after an approval, and also
+// after a denial, which leaves the node out.
 func TestStrandsGraphNode(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -394,9 +399,9 @@ func TestStrandsGraphNode(t *testing.T) {
 	}
 }
 
-// TestStrandsAgentAsATool: the client gets the call of an agent that is used as a tool, and one
-// result, but no events from inside. Strands loses a question that is asked inside, and Holdpoint
-// does not invent one.
+// TestStrandsAgentAsATool: an agent uses another agent as a tool. The client must get the outer
+// call and one result, and no events of the inner agent. If the inner agent asks, Strands loses the
+// question, and Holdpoint must not invent one.
 func TestStrandsAgentAsATool(t *testing.T) {
 	t.Parallel()
 	for name, calls := range map[string]int{"child list": 1, "child ask Which env?": 0} {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestStrandsKeepsTheContract: a request that the contract forbids never reaches Strands, which
-// would accept some of them and lock the thread for others. The pause stays unchanged, is reported
-// again, and then accepts a correct answer.
+// TestStrandsKeepsTheContract: a request that the contract forbids must never reach Strands.
+// Strands would accept some of them, and others would lock the thread. The pause must stay
+// unchanged and be reported again, and then a correct answer must be accepted.
 func TestStrandsKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	for _, refusal := range []struct {
@@ -55,8 +55,8 @@ func TestStrandsKeepsTheContract(t *testing.T) {
 	}
 }
 
-// TestStrandsAsksAReloadedPageAgain: a reloaded page has the messages, and not the open questions.
-// It gets them again, with the same ids.
+// TestStrandsAsksAReloadedPageAgain: a reloaded page has the messages but not the open questions.
+// It must get the questions again, with the same ids.
 func TestStrandsAsksAReloadedPageAgain(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, strandsAll, func(t *testing.T, w world) {
@@ -74,8 +74,9 @@ func TestStrandsAsksAReloadedPageAgain(t *testing.T) {
 	})
 }
 
-// TestStrandsIsNotToldTheSameAnswersTwice: answers that are sent again, byte for byte or from a new
-// client, get the same end, and Strands is not called. It would call its model again.
+// TestStrandsIsNotToldTheSameAnswersTwice: answers are sent again, byte for byte or by a new
+// client. They must get the same end. Strands must not be called, because it would call its model
+// again.
 func TestStrandsIsNotToldTheSameAnswersTwice(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, append([]string{"sse/batch", "agui/batch", "sse/graph-hook"}, strandsAll...), func(t *testing.T, w world) {
@@ -91,8 +92,8 @@ func TestStrandsIsNotToldTheSameAnswersTwice(t *testing.T) {
 			}
 		}
 		history.run(t, step{resume: answers})
-		// A new client places the results after both calls. The first client has placed each after
-		// its own call.
+		// The order may differ: a new client places the results after both calls, and the first
+		// client has placed each result after its own call.
 		if one, two := unordered(history), unordered(c); one != two {
 			t.Errorf("the client that replays has %s, the first has %s", one, two)
 		}
@@ -104,14 +105,14 @@ func TestStrandsIsNotToldTheSameAnswersTwice(t *testing.T) {
 	})
 }
 
-// unordered returns a client's messages, sorted.
+// unordered returns a client's messages as text, sorted by id.
 func unordered(c *client) string {
 	messages := slices.Clone(c.messages)
 	slices.SortFunc(messages, func(a, b event) int { return strings.Compare(a.str("id"), b.str("id")) })
 	return indented(messages)
 }
 
-// TestStrandsTakesTheFirstAnswer: another answer after the end changes nothing.
+// TestStrandsTakesTheFirstAnswer: a different answer after the end must change nothing.
 func TestStrandsTakesTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -132,9 +133,9 @@ func TestStrandsTakesTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// TestStrandsTakesAMessageBesideTheAnswers: a new message in the same request as the answers is
-// answered after the approved action. If the answers lead to another question, the message is sent
-// later.
+// TestStrandsTakesAMessageBesideTheAnswers: a request has answers and a new message. The agent must
+// get the message after the approved action. If the answers lead to another question, the agent
+// must get it after the answer to that question.
 func TestStrandsTakesAMessageBesideTheAnswers(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, strandsAll, func(t *testing.T, w world) {
@@ -158,8 +159,8 @@ func TestStrandsTakesAMessageBesideTheAnswers(t *testing.T) {
 	})
 }
 
-// TestStrandsSession: the session of a thread is the same in every run, belongs to no other thread,
-// and does not reveal the thread's id.
+// TestStrandsSession: all runs of a thread must have the same session id. It must differ from that
+// of any other thread, and must not contain the thread id.
 func TestStrandsSession(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -179,8 +180,8 @@ func TestStrandsSession(t *testing.T) {
 	}
 }
 
-// TestStrandsOrdinaryRun: the events of a run without a question are in an order that every client
-// accepts. The model's reasoning is sent only if that is configured.
+// TestStrandsOrdinaryRun: the events of a run without a question must be in an order that each
+// client accepts. The client must get the model's reasoning only if this is configured.
 func TestStrandsOrdinaryRun(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "json/hook", "sse/graph"}, func(t *testing.T, w world) {

@@ -12,16 +12,17 @@ import (
 	"testing"
 )
 
-// The tests in this file run without Holdpoint. They check the behavior of SDK 1.19.0 and the
-// adapter that the dialects depend on. If a newer version behaves otherwise, they fail first.
+// The tests in this file run without Holdpoint. They check those properties of SDK 1.19.0 and of
+// the adapter that Holdpoint's dialects depend on. If a newer version changes them, these tests
+// fail first.
 
-// bareStrands returns the server in one mode without Holdpoint, and a new thread.
+// bareStrands returns the server in one mode, without Holdpoint, and the id of a new thread.
 func bareStrands(mode string) (b *backend, thread string) {
 	return &backend{name: mode, mode: mode, server: shared.strands.server}, fresh("bare")
 }
 
-// prompt sends a prompt to a native server, and returns its events. cut reports whether the
-// response was cut off or missing.
+// prompt sends a prompt to a native server, and returns the events of its response. cut reports
+// whether the response was cut off or missing.
 func (b *backend) prompt(t *testing.T, thread string, prompt any) (events []event, contentType string, cut bool) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url(), bytes.NewReader([]byte(text(map[string]any{"prompt": prompt}))))
@@ -64,7 +65,7 @@ func kindsOf(events []event) []string {
 	return all
 }
 
-// response returns the prompt that answers interrupts.
+// response returns the prompt that gives the same answer to each of these interrupts.
 func response(answer any, ids ...string) []any {
 	var list []any
 	for _, id := range ids {
@@ -73,9 +74,9 @@ func response(answer any, ids ...string) []any {
 	return list
 }
 
-// TestDirectStrandsRunsACallWhoseHookThrew: an exception in a hook before a call does not stop the
-// call. SDK 1.19.0 continues its loop to clean up, which runs the tool and all other tools of the
-// turn. Strands' own hook throws if the answer is not text.
+// TestDirectStrandsRunsACallWhoseHookThrew: if a hook before a call throws, the call still runs.
+// SDK 1.19.0 continues its loop to clean up, which runs all tools of the turn. Strands' own hook
+// throws if the answer is not text.
 func TestDirectStrandsRunsACallWhoseHookThrew(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"sse/hook", "ndjson/hook", "sse/sequential"} {
@@ -85,7 +86,7 @@ func TestDirectStrandsRunsACallWhoseHookThrew(t *testing.T) {
 				b, thread := bareStrands(mode)
 				events, _, _ := b.prompt(t, thread, "delete a.txt and delete b.txt @"+thread)
 				b.prompt(t, thread, response(no, askedIn(events)...))
-				// The SDK cleans up after the response has ended, so the calls may run later.
+				// The SDK cleans up after its response has ended, so the calls may run later.
 				if !eventually(func() bool { return b.ledger(t, thread).Counts["delete_files"] == 2 }) {
 					t.Errorf("%s ran %d calls, it ran both", text(no), b.ledger(t, thread).Counts["delete_files"])
 				}
@@ -103,8 +104,8 @@ func TestDirectStrandsRunsACallWhoseHookThrew(t *testing.T) {
 	}
 }
 
-// TestDirectAwsStrandsRunsWhatWasCancelled: if the adapter passes a cancelled answer on in its own
-// form, the file is deleted.
+// TestDirectAwsStrandsRunsWhatWasCancelled: the adapter sends a cancelled or denied answer to the
+// agent in the adapter's own form. The file is deleted.
 func TestDirectAwsStrandsRunsWhatWasCancelled(t *testing.T) {
 	t.Parallel()
 	b, _ := bareStrands("agui/hook")
@@ -121,7 +122,7 @@ func TestDirectAwsStrandsRunsWhatWasCancelled(t *testing.T) {
 	}
 }
 
-// TestDirectStrandsLines: the documented Express server sends no media type, and an exception in
+// TestDirectStrandsLines: the documented Express server sends no Content-Type, and an exception in
 // the agent cuts the connection off.
 func TestDirectStrandsLines(t *testing.T) {
 	t.Parallel()
@@ -135,9 +136,9 @@ func TestDirectStrandsLines(t *testing.T) {
 	}
 }
 
-// TestDirectStrandsShowsOneOfTwo: two parallel calls ask, and the stream shows only the last
-// question. It shows the other one after the answer. Strands invents a result for a waiting call; a
-// call that has not begun has none.
+// TestDirectStrandsShowsOneOfTwo: two parallel calls ask, but the stream shows only the last
+// question, and the other one after the answer. Strands invents a result for each waiting call. A
+// call that has not begun, as with calls in sequence, has no result.
 func TestDirectStrandsShowsOneOfTwo(t *testing.T) {
 	t.Parallel()
 	for mode, fakes := range map[string]int{"sse/hook": 2, "sse/vended": 2, "sse/middleware": 2, "sse/sequential": 0} {
@@ -157,9 +158,9 @@ func TestDirectStrandsShowsOneOfTwo(t *testing.T) {
 	}
 }
 
-// TestDirectStrandsTakesAnAnswerToNothing: an answer without a question is not an error. The model
-// is called with the existing history. Only the stream shows this: it begins with a model call and
-// not with the tools.
+// TestDirectStrandsTakesAnAnswerToNothing: Strands accepts an answer without a question, and calls
+// the model with the existing history. The only sign is in the stream, which then begins with a
+// model call and not with the tools.
 func TestDirectStrandsTakesAnAnswerToNothing(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"sse/hook", "fresh/hook"} {
@@ -181,8 +182,8 @@ func TestDirectStrandsTakesAnAnswerToNothing(t *testing.T) {
 	}
 }
 
-// TestDirectStrandsTakesNoWordsWhileItWaits: a message while the agent waits is an error, and no
-// request returns the open questions.
+// TestDirectStrandsTakesNoWordsWhileItWaits: while the agent waits, a message leads to an error,
+// and no request returns the open questions.
 func TestDirectStrandsTakesNoWordsWhileItWaits(t *testing.T) {
 	t.Parallel()
 	b, thread := bareStrands("sse/hook")
@@ -195,8 +196,8 @@ func TestDirectStrandsTakesNoWordsWhileItWaits(t *testing.T) {
 	}
 }
 
-// TestDirectStrandsResultNamesNoInterrupt: neither the final event nor an ordinary response
-// contains the question of a run.
+// TestDirectStrandsResultNamesNoInterrupt: the question of a run is neither in the final event of
+// the stream nor in a response without a stream.
 func TestDirectStrandsResultNamesNoInterrupt(t *testing.T) {
 	t.Parallel()
 	b, thread := bareStrands("json/hook")
@@ -206,8 +207,8 @@ func TestDirectStrandsResultNamesNoInterrupt(t *testing.T) {
 	}
 }
 
-// TestDirectStrandsLosesTheQuestionOfAnAgentAsATool: if an agent that is used as a tool asks,
-// nobody gets the question. It becomes the tool's result.
+// TestDirectStrandsLosesTheQuestionOfAnAgentAsATool: an agent uses another agent as a tool, and the
+// inner agent asks. Nobody gets the question: it becomes the result of the tool.
 func TestDirectStrandsLosesTheQuestionOfAnAgentAsATool(t *testing.T) {
 	t.Parallel()
 	b, thread := bareStrands("sse/hook")
@@ -227,8 +228,8 @@ func bareAwsStrands(t *testing.T, mode string) (*backend, *client) {
 	return b, c
 }
 
-// TestDirectAwsStrandsLeavesHumanInTheLoopBehind: the adapter makes an agent for each thread
-// without Strands' HumanInTheLoop, so nobody is asked.
+// TestDirectAwsStrandsLeavesHumanInTheLoopBehind: the adapter makes an agent for each thread, and
+// leaves out Strands' HumanInTheLoop. So nobody is asked, and the files are deleted.
 func TestDirectAwsStrandsLeavesHumanInTheLoopBehind(t *testing.T) {
 	t.Parallel()
 	if b, c := bareAwsStrands(t, "agui/vended"); len(c.pending) > 0 || len(b.ledger(t, c.thread).Files) != 1 {
@@ -236,8 +237,8 @@ func TestDirectAwsStrandsLeavesHumanInTheLoopBehind(t *testing.T) {
 	}
 }
 
-// TestDirectAwsStrandsIsWedgedByInput: if a message is sent while the adapter waits, it loses the
-// question and locks the thread.
+// TestDirectAwsStrandsIsWedgedByInput: while the adapter waits, a message or an empty resume makes
+// it lose the question and locks the thread.
 func TestDirectAwsStrandsIsWedgedByInput(t *testing.T) {
 	t.Parallel()
 	for name, wrong := range map[string]step{
@@ -263,8 +264,8 @@ func TestDirectAwsStrandsIsWedgedByInput(t *testing.T) {
 	}
 }
 
-// TestDirectAwsStrandsKeepsNoContract: the adapter accepts an incomplete set of answers, asks again
-// if an answer has no payload, and does not remember an answer.
+// TestDirectAwsStrandsKeepsNoContract: the adapter accepts answers to only some of its questions.
+// It asks again if an answer has no payload. It does not recognize an answer that it had before.
 func TestDirectAwsStrandsKeepsNoContract(t *testing.T) {
 	t.Parallel()
 	b, c := bareAwsStrands(t, "agui/hook")

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestStrandsModelFails: an exception in the model is one RUN_ERROR, in every framing, and the
-// thread continues.
+// TestStrandsModelFails: an exception in the model must become one RUN_ERROR, in each form of the
+// stream, and the thread must continue.
 func TestStrandsModelFails(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
@@ -28,7 +28,7 @@ func TestStrandsModelFails(t *testing.T) {
 	})
 }
 
-// TestStrandsToolFails: a tool that fails has a result like any other.
+// TestStrandsToolFails: a tool that fails must have a result, as any other tool.
 func TestStrandsToolFails(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
@@ -39,7 +39,7 @@ func TestStrandsToolFails(t *testing.T) {
 }
 
 // TestStrandsAnswersWithoutAStream: a server that does not stream loses the question. The client
-// gets an error that names this, and never a success.
+// must get an error that says so, and never a success.
 func TestStrandsAnswersWithoutAStream(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"json/hook"}, func(t *testing.T, w world) {
@@ -51,9 +51,9 @@ func TestStrandsAnswersWithoutAStream(t *testing.T) {
 	})
 }
 
-// TestStrandsAgentForEachRequest: an agent that is made for each request, as in Strands' Express
-// example, does not recognize the answer. It calls its model again, and Holdpoint reports its
-// apparent success as a loss.
+// TestStrandsAgentForEachRequest: the server makes a new agent for each request, as in Strands'
+// Express example. This agent does not know the question. It calls its model again, which looks
+// like a success, so Holdpoint must report that the question is lost.
 func TestStrandsAgentForEachRequest(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]answer{"approved": accept, "denied": reject, "cancelled": cancelled} {
@@ -77,8 +77,8 @@ func TestStrandsAgentForEachRequest(t *testing.T) {
 
 // Tests in which the backend dies.
 
-// mortalStrands returns a server of its own, which the test may kill, and a Holdpoint in front of
-// one of its modes.
+// mortalStrands starts a server that the test may kill, and a Holdpoint in front of one of its
+// modes.
 func mortalStrands(t *testing.T, mode string) world {
 	t.Helper()
 	s, err := startServer(shared.strands.server.stack, filepath.Join(t.TempDir(), "ledger"))
@@ -95,9 +95,9 @@ func mortalStrands(t *testing.T, mode string) world {
 	return w
 }
 
-// TestStrandsIsRestarted: the server is restarted between pause and answer. With a session manager
-// it accepts the answer. Without one the question is lost: the client is told so, nothing runs, and
-// the thread continues.
+// TestStrandsIsRestarted: the server is restarted between the pause and the answer. With a session
+// manager the answer must work. Without one the question is lost: the client must be told this,
+// nothing may run, and the thread must continue.
 func TestStrandsIsRestarted(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"saved/hook", "sse/hook", "agui/hook"} {
@@ -128,8 +128,9 @@ func TestStrandsIsRestarted(t *testing.T) {
 	}
 }
 
-// TestStrandsDiesInMidResume: the backend dies while an approved tool runs, so the outcome is
-// unknown. The client is told so, the answer is not sent again, and the thread continues.
+// TestStrandsDiesInMidResume: the backend dies while an approved tool runs, so it is unknown
+// whether the tool did its work. The client must be told this. The answer must not be sent again,
+// and the thread must continue.
 func TestStrandsDiesInMidResume(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"sse/hook", "ndjson/hook", "agui/hook"} {
@@ -155,10 +156,10 @@ func TestStrandsDiesInMidResume(t *testing.T) {
 	}
 }
 
-// TestHoldpointForgetsWhatStrandsAsked: Holdpoint is restarted with its store in memory. The answer
-// is refused, and nothing runs. If the agent refuses the next message by an event, the question
-// that the client named is reported as lost, and its cancel frees the chat. If the agent only cuts
-// its stream off, the chat stays locked.
+// TestHoldpointForgetsWhatStrandsAsked: Holdpoint has its store in memory and is restarted while
+// Strands waits. An answer must be refused, and nothing may run. If the agent refuses the next
+// message with an event, Holdpoint must report the client's question as lost, and the client's
+// cancel frees the chat. If the agent only cuts off its stream, the chat stays locked.
 func TestHoldpointForgetsWhatStrandsAsked(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
@@ -181,10 +182,10 @@ func TestHoldpointForgetsWhatStrandsAsked(t *testing.T) {
 	})
 }
 
-// Tests of a client that leaves.
+// Tests in which a client leaves.
 
-// leaves sends the run s, and closes the connection when a tool waits at the gate, which then
-// opens. After Holdpoint has finished that run it returns a new client on the thread.
+// leaves sends the run s. When a tool waits at the gate, it closes the connection, and then opens
+// the gate. When Holdpoint has finished the run, it returns a new client on the thread.
 func (c *client) leaves(t *testing.T, w world, s step, gate string) *client {
 	t.Helper()
 	messages := slices.Clone(c.messages)
@@ -226,8 +227,8 @@ func (c *client) leaves(t *testing.T, w world, s step, gate string) *client {
 }
 
 // TestStrandsAsksAClientThatLeft: the client leaves before the question arrives. A native server
-// continues and asks, and has no endpoint for the open question. Holdpoint records it, and the next
-// client gets it.
+// continues and asks, but has no endpoint that returns its open question. So Holdpoint must record
+// the question, and the next client must get it.
 func TestStrandsAsksAClientThatLeft(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "sse/graph"}, func(t *testing.T, w world) {
@@ -241,9 +242,9 @@ func TestStrandsAsksAClientThatLeft(t *testing.T) {
 	})
 }
 
-// TestAwsStrandsRunsNothingForAClientThatLeft: if the client leaves, the run stops, and nothing
-// runs without a question. The adapter may be too late to stop its agent, which then waits for an
-// answer that the adapter cannot pass on. Such a thread accepts nothing any more.
+// TestAwsStrandsRunsNothingForAClientThatLeft: the client leaves, and the adapter stops the run.
+// Nothing may run without a question. If the adapter is too late to stop its agent, the agent waits
+// for an answer that the adapter cannot send to it. Then the thread accepts nothing any more.
 func TestAwsStrandsRunsNothingForAClientThatLeft(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"agui/hook", "agui/sequential"}, func(t *testing.T, w world) {
@@ -255,7 +256,7 @@ func TestAwsStrandsRunsNothingForAClientThatLeft(t *testing.T) {
 }
 
 // TestStrandsGoesOnWithoutTheClientThatAnswered: the client leaves after its answer was accepted.
-// The run continues, and the next client gets its question.
+// The run must continue, and the next client must get the next question.
 func TestStrandsGoesOnWithoutTheClientThatAnswered(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "agui/hook"}, func(t *testing.T, w world) {
@@ -271,8 +272,8 @@ func TestStrandsGoesOnWithoutTheClientThatAnswered(t *testing.T) {
 	})
 }
 
-// TestStrandsIsAnsweredTwiceAtOnce: two pages answer at the same time, and the approved action runs
-// once.
+// TestStrandsIsAnsweredTwiceAtOnce: two pages send the same answer at the same time. The approved
+// action must run once.
 func TestStrandsIsAnsweredTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {

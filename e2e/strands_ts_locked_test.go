@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// TestWordsBesideAnOldAnswerOnALockedThread: the TypeScript adapter waits on a thread whose
-// question Holdpoint has lost, and a message would lock the thread. The client sends a new message
-// together with its answer to an older question of another thread. Holdpoint cancels the waiting
-// question first, the message is answered, and nothing runs.
+// TestWordsBesideAnOldAnswerOnALockedThread: the TypeScript adapter waits on a thread, but
+// Holdpoint has lost the question, and a message would lock the thread. The client sends a message
+// together with its answer to an older question of another thread. Holdpoint must cancel the
+// waiting question first. Then the message must be answered, and nothing may run.
 func TestWordsBesideAnOldAnswerOnALockedThread(t *testing.T) {
 	t.Parallel()
 	if shared.strands == nil {
-		return // left out by E2E_FRAMEWORKS
+		return // E2E_FRAMEWORKS leaves it out
 	}
 	s := shared.strands.server
 	env := map[string]string{"HOLDPOINT_DIALECT": "aws-strands"}

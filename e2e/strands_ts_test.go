@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// Tests of Strands in TypeScript: native servers in the forms of its documentation, behind a
-// Holdpoint with HOLDPOINT_DIALECT=strands, and @ag-ui/aws-strands, behind one without settings. A
-// person's message names the thread, as in "delete a.txt @thread", because a native server does not
-// get the thread's id; see strands-ts/server.mjs.
+// Tests of Strands in TypeScript. The native servers are as in its documentation, behind a
+// Holdpoint with HOLDPOINT_DIALECT=strands. The AG-UI adapter @ag-ui/aws-strands is behind a
+// Holdpoint without settings for it. A native server does not get the thread id, so a person's
+// message contains it, as in "delete a.txt @thread" (see strands-ts/server.mjs).
 
-// strandsTS is the process that serves all modes, and the Holdpoints in front of it.
+// strandsTS has the process that serves all modes, and the two Holdpoints in front of it.
 type strandsTS struct {
 	server    *server
 	raw, auto *holdpoint
@@ -22,7 +22,7 @@ type strandsTS struct {
 
 func setUpStrandsTS(servers []*server) error {
 	at := slices.IndexFunc(servers, func(s *server) bool { return s.framework == "strands-ts" })
-	if at < 0 { // left out by E2E_FRAMEWORKS
+	if at < 0 { // E2E_FRAMEWORKS leaves it out
 		return nil
 	}
 	one := &strandsTS{server: servers[at]}
@@ -35,7 +35,7 @@ func setUpStrandsTS(servers []*server) error {
 	return err
 }
 
-// asStrands returns the settings of a Holdpoint in front of a native server.
+// asStrands returns the environment of a Holdpoint in front of a native server.
 func asStrands() map[string]string { return map[string]string{"HOLDPOINT_DIALECT": "strands"} }
 
 // world returns a world whose backend is one mode of the server.
@@ -48,7 +48,7 @@ func (s *strandsTS) world(mode, version string) world {
 	return w
 }
 
-// eachStrands runs test for each mode and each client that reads the outcome.
+// eachStrands runs test for each mode and each client version that reads the outcome.
 func eachStrands(t *testing.T, modes []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for _, mode := range modes {
@@ -61,7 +61,7 @@ func eachStrands(t *testing.T, modes []string, test func(t *testing.T, w world))
 	}
 }
 
-// raw reports whether the mode has Strands' native stream, whose dialect must be configured.
+// raw reports whether the mode sends Strands' native stream. The dialect must be configured for it.
 func (w world) raw() bool { return !strings.HasPrefix(w.b.mode, "agui/") }
 
 // person returns a new client on a new thread.
@@ -70,11 +70,11 @@ func (w world) person(t *testing.T) *client {
 	return w.client(t, w.b.mode)
 }
 
-// wants returns a step whose message names the thread.
+// wants returns a step that sends the message say, with the thread id appended.
 func (c *client) wants(say string) step { return step{say: say + " @" + c.thread} }
 
-// deleted checks which files the tool deleted on the thread, each by one call, and that the others
-// still exist.
+// deleted checks that the tool deleted exactly these files on the thread, each by one call, and
+// that the other files still exist.
 func (w world) deleted(t *testing.T, c *client, files ...string) {
 	t.Helper()
 	l := w.b.ledger(t, c.thread)
@@ -95,7 +95,7 @@ func (w world) deleted(t *testing.T, c *client, files ...string) {
 	}
 }
 
-// shown checks that a provider would have accepted all input of the model.
+// shown checks that a provider would have accepted all input that the model got on the thread.
 func (w world) shown(t *testing.T, c *client) {
 	t.Helper()
 	for n, seen := range w.b.ledger(t, c.thread).Seen {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// useChatPages serves tanstack/page.jsx, and returns its origin.
+// useChatPages starts a server of tanstack/page.jsx, and returns its origin.
 func useChatPages(t *testing.T) string {
 	t.Helper()
 	tanstackServer(t) // installs the packages
@@ -29,9 +29,9 @@ func useChatPages(t *testing.T) string {
 	return fmt.Sprintf("http://localhost:%d", served.Port)
 }
 
-// TestUseChat plays what a person does on a page with useChat of @tanstack/ai-react, in a real
-// browser, with TanStack's own server and with a LangGraph. Each chat ends with a message that is
-// answered.
+// TestUseChat does what a person does on a page with useChat of @tanstack/ai-react. It uses a real
+// browser, with TanStack's own server and with a LangGraph backend. At the end of each chat, a
+// message must be answered.
 func TestUseChat(t *testing.T) {
 	t.Parallel()
 	chats.Do(func() { chats.err = startChats() })
@@ -48,7 +48,7 @@ func TestUseChat(t *testing.T) {
 		tools      bool // the page declares the tool
 		question   string
 		reload     bool
-		press      []string // the button to press for each question
+		press      []string // the text of the button to press for each question
 		shows      string
 		want       []string
 	}{

@@ -11,16 +11,17 @@ import (
 	"testing"
 )
 
-// Tests of TanStack AI: its own client, with its own server and with other backends.
+// Tests of TanStack AI. Its own client talks to its own server and to other backends.
 
-// tanstackDriver drives real chats of @tanstack/ai-client. The tests share it.
+// tanstackDriver is a process with real chats of @tanstack/ai-client. All tests share it.
 var tanstackDriver struct {
 	sync.Once
 	*driver
 	err error
 }
 
-// tanstackServer returns the server of @tanstack/ai, whose packages the driver uses too.
+// tanstackServer returns the server of @tanstack/ai. The driver uses the packages that come with
+// it.
 func tanstackServer(t *testing.T) *server {
 	t.Helper()
 	s := need(t, "tanstack", "0.58.0")
@@ -31,13 +32,13 @@ func tanstackServer(t *testing.T) *server {
 	return s
 }
 
-// A tanstackChat is one ChatClient.
+// A tanstackChat is one ChatClient in the driver.
 type tanstackChat struct {
 	client, thread, address string
 	more                    map[string]any
 }
 
-// A tanstackPage is the state of the page after an action.
+// A tanstackPage is the state of a chat's page after an action.
 type tanstackPage struct {
 	Sent  []map[string]any
 	Cards []struct {
@@ -58,7 +59,7 @@ func newTanStackChat(t *testing.T, address string, more map[string]any) *tanstac
 	return c
 }
 
-// open makes a ChatClient for the thread, as a loaded page does.
+// open creates a new ChatClient for the thread, as a page does when it is loaded.
 func (c *tanstackChat) open(t *testing.T) tanstackPage {
 	t.Helper()
 	c.client = fresh("chat")
@@ -80,7 +81,7 @@ func (c *tanstackChat) do(t *testing.T, op string, args map[string]any) tanstack
 	return page
 }
 
-// asked sends a message and expects cards of these kinds.
+// asked sends the message say, and expects one card of each of these kinds.
 func (c *tanstackChat) asked(t *testing.T, say string, kinds ...string) tanstackPage {
 	t.Helper()
 	page := c.do(t, "say", map[string]any{"text": say})
@@ -101,7 +102,7 @@ func (p tanstackPage) shows(t *testing.T, kinds ...string) {
 	}
 }
 
-// A tanstackClick is a person's action on one card.
+// A tanstackClick is what a person does with one card.
 type tanstackClick struct {
 	how     string
 	payload any
@@ -116,7 +117,7 @@ func (c *tanstackChat) clicks(t *testing.T, clicks ...tanstackClick) tanstackPag
 	return c.do(t, "answer", map[string]any{"answers": list})
 }
 
-// goesOn sends a message that must be answered without a card.
+// goesOn sends the message say. It must be answered with the text want, and without a card.
 func (c *tanstackChat) goesOn(t *testing.T, say, want string) {
 	t.Helper()
 	page := c.do(t, "say", map[string]any{"text": say})
@@ -125,8 +126,8 @@ func (c *tanstackChat) goesOn(t *testing.T, say, want string) {
 	}
 }
 
-// ran checks which actions ran on the thread. Each is a name, with its arguments if the backend
-// records them.
+// ran checks that exactly these actions ran on the thread. An action is the name of the tool,
+// followed by its arguments if the backend records them.
 func (c *tanstackChat) ran(t *testing.T, b *backend, want ...string) {
 	t.Helper()
 	got := []string{}
@@ -157,7 +158,8 @@ const (
 	generic      = "generic"
 )
 
-// eachTanStack runs test with TanStack's own server: direct, and behind Holdpoint in each form.
+// eachTanStack runs test with TanStack's own server: without Holdpoint, and behind a Holdpoint for
+// each value of HOLDPOINT_CLIENT.
 func eachTanStack(t *testing.T, test func(t *testing.T, b *backend, address, form string)) {
 	t.Helper()
 	s := tanstackServer(t)
@@ -174,8 +176,8 @@ func eachTanStack(t *testing.T, test func(t *testing.T, b *backend, address, for
 	}
 }
 
-// TestTanStackApprovals: an approved action runs once, other actions do not run, and the next
-// message is answered, with the same cards as without Holdpoint.
+// TestTanStackApprovals: an approved action must run once, and other actions must not run. The
+// cards must be the same as without Holdpoint, and the next message must be answered.
 func TestTanStackApprovals(t *testing.T) {
 	t.Parallel()
 	eachTanStack(t, func(t *testing.T, b *backend, address, form string) {
@@ -228,7 +230,7 @@ func TestTanStackApprovals(t *testing.T) {
 			chat.asked(t, "delete a.txt", generic)
 			page := chat.clicks(t, clickGives(map[string]any{"approved": "yes"}))
 			chat.ran(t, b)
-			page.shows(t, generic) // with the controls of a card of the current run
+			page.shows(t, generic) // the card must have controls, as a card of the current run does
 			if form != "native" && !contains(text(page.Cards[0].Metadata["holdpoint"]), "INVALID_PAYLOAD") {
 				t.Errorf("the card does not say why: %v", page.Cards[0].Metadata)
 			}
@@ -246,7 +248,7 @@ func TestTanStackApprovals(t *testing.T) {
 			chat.ran(t, b, deleteA)
 			chat.goesOn(t, "hello", "echo: hello")
 		})
-		// The server stores nothing, and such a page has no history to send.
+		// The server stores nothing, and a new page without storage has no history to send.
 		t.Run("a page that has forgotten", func(t *testing.T) {
 			chat := newTanStackChat(t, address, map[string]any{"tools": "zod"})
 			chat.asked(t, "delete a.txt", toolApproval)
@@ -262,8 +264,9 @@ func TestTanStackApprovals(t *testing.T) {
 	})
 }
 
-// TestTanStackBeforeOtherBackends: TanStack's client shows controls for the questions of other
-// backends, because Holdpoint adds its binding. Without Holdpoint it shows none.
+// TestTanStackBeforeOtherBackends: TanStack's client shows controls only for a question with
+// TanStack's binding (data in its metadata). Other backends do not send it, so Holdpoint must add
+// it.
 func TestTanStackBeforeOtherBackends(t *testing.T) {
 	t.Parallel()
 	tanstackServer(t)
@@ -341,9 +344,10 @@ func TestTanStackBeforeOtherBackends(t *testing.T) {
 	})
 }
 
-// TestTanStackAtTheDesk: a question of TanStack's server is decided at the desk, which shows the
-// call and not the binding. Holdpoint carries the decision itself. If the chat declares tools, the
-// chat does.
+// TestTanStackAtTheDesk: a question of TanStack's server is decided at the desk (the web page of
+// approvers). The desk must show the call, without TanStack's binding. If the chat declares no
+// tools, Holdpoint sends the decision to the server at once. If the chat declares tools, the chat's
+// next request sends the decision.
 func TestTanStackAtTheDesk(t *testing.T) {
 	t.Parallel()
 	s := tanstackServer(t)

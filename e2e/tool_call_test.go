@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// Tests of pydantic-ai in its protocol before the interrupts, which asks by a call without a
-// result. As documented, the application reads the tool messages at the end of a request and passes
-// them on as deferred_tool_results. In another mode the call itself is the question, and the model
-// reads its result. Holdpoint is configured with the names of the tools and the forms of an
-// approval and a denial.
+// Tests of pydantic-ai with its protocol from before the interrupts: it asks by a call without a
+// result. In the mode calls, as documented, the application reads the tool messages at the end of a
+// request and gives them to the agent as deferred_tool_results. In the mode question the call
+// itself is the question, and the model reads its result. The settings name the tools, and the
+// forms of an approval and of a denial.
 
 var callWords = map[string]string{
 	"HOLDPOINT_TOOLS":         "delete_*=approval;ask_permission=approval",
@@ -21,8 +21,8 @@ var callWords = map[string]string{
 	"HOLDPOINT_TOOL_CALL_NO":  `{"approved":false,"reason":"$reason"}`,
 }
 
-// eachToolCall runs test in a mode with both versions, one with the dialect configured and one with
-// it recognized.
+// eachToolCall runs test in a mode with two versions of pydantic-ai. For the older one the dialect
+// is configured, and for the newer one Holdpoint recognizes it.
 func eachToolCall(t *testing.T, mode string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for version, dialect := range map[string]string{"1.107.10": "tool-call", "2.68.0": "auto"} {
@@ -40,8 +40,8 @@ func eachToolCall(t *testing.T, mode string, test func(t *testing.T, w world)) {
 	}
 }
 
-// TestToolCallsAsk: an approved call runs once, with the approved arguments, and no other call
-// runs.
+// TestToolCallsAsk: an approved call must run once, with the approved arguments, and no other call
+// may run.
 func TestToolCallsAsk(t *testing.T) {
 	t.Parallel()
 	edited := gives(map[string]any{"approved": true, "editedArgs": map[string]any{"path": "c.txt"}})
@@ -51,7 +51,7 @@ func TestToolCallsAsk(t *testing.T) {
 			name, order string
 			rounds      [][]answer
 			want        []string
-			said        string // a text that must be in the history
+			said        string // text that the history must contain
 		}{
 			{"approved", "delete a.txt", [][]answer{{accept}}, []string{deleteA}, "deleted a.txt"},
 			{"denied", "delete a.txt", [][]answer{{because}}, nil, "keep it"},
@@ -104,8 +104,8 @@ func TestToolCallsKeepTheContract(t *testing.T) {
 	eachToolCall(t, "calls", func(t *testing.T, w world) { f.keepsTheContract(t, w) })
 }
 
-// TestToolCallsThatAreTheQuestion: the call itself is the question, and its result the answer. The
-// action may run in the run with the answer, or not.
+// TestToolCallsThatAreTheQuestion: the call itself is the question, and its result is the answer.
+// Only an approved action may run.
 func TestToolCallsThatAreTheQuestion(t *testing.T) {
 	t.Parallel()
 	const removeA, removeB = `remove_file {"path":"a.txt"}`, `remove_file {"path":"b.txt"}`
@@ -133,9 +133,9 @@ func TestToolCallsThatAreTheQuestion(t *testing.T) {
 	})
 }
 
-// TestToolMessagesOfTheClient: a client sends the tool message itself, which answers the open
-// question once. After a denial a tool message is not an approval, at any place and in any
-// spelling.
+// TestToolMessagesOfTheClient: the client sends a tool message itself. The message answers the open
+// question once. After a denial, a tool message must not count as an approval, wherever it is in
+// the history and however it is spelled.
 func TestToolMessagesOfTheClient(t *testing.T) {
 	t.Parallel()
 	eachToolCall(t, "calls", func(t *testing.T, w world) {
@@ -162,7 +162,7 @@ func TestToolMessagesOfTheClient(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // @ag-ui/client would not send it, because it requires resume
+			for range 2 { // @ag-ui/client would not send this body, because it requires resume
 				if a := c.post(t, body); a.code() != "" || a.outcome() != nil {
 					t.Errorf("%s", terminal(a))
 				}
@@ -197,8 +197,8 @@ func TestToolMessagesOfTheClient(t *testing.T) {
 	})
 }
 
-// TestToolCallsRunWhatWasShown: an honest answer is sent with a changed history. The call runs as
-// it was shown, or not at all.
+// TestToolCallsRunWhatWasShown: an honest answer is sent with a changed history. The call must run
+// as it was shown to the person, or must not run.
 func TestToolCallsRunWhatWasShown(t *testing.T) {
 	t.Parallel()
 	eachToolCall(t, "calls", func(t *testing.T, w world) {
@@ -225,8 +225,8 @@ func TestToolCallsRunWhatWasShown(t *testing.T) {
 	})
 }
 
-// TestToolCallsSurviveARestart: another process of the backend gets the run with the answer, and
-// has only the history.
+// TestToolCallsSurviveARestart: the run with the answer reaches a new process of the backend, which
+// knows only the history in the request. The answer must work.
 func TestToolCallsSurviveARestart(t *testing.T) {
 	t.Parallel()
 	need(t, "pydanticai", "2.68.0") // installs the version if needed

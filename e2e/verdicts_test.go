@@ -15,19 +15,19 @@ import (
 	"testing"
 )
 
-// The programs that report how real parsers read a request.
+// The packages of the programs that report how real parsers read a request.
 
 var (
-	lenientPython = stack{"verdict", "3.1.3"}    // for Flask
-	lenientNode   = stack{"verdict-js", "5.3.0"} // for Express
+	lenientPython = stack{"verdict", "3.1.3"}    // with Flask
+	lenientNode   = stack{"verdict-js", "5.3.0"} // with Express
 )
 
 func init() { onDemand[lenientPython], onDemand[lenientNode] = &demand{}, &demand{} }
 
-// A runtime is a server with one parser, and an agent at /agent that reports its input.
+// A runtime is a server with one parser. At the path /agent it has an agent that reports its input.
 type runtime struct{ name, address string }
 
-// runtimes starts one program and returns its servers.
+// runtimes starts a program, and returns the servers that it runs.
 func runtimes(t *testing.T, interpreter string, program ...string) []runtime {
 	t.Helper()
 	cmd := exec.Command(interpreter, program...)
@@ -54,7 +54,7 @@ func runtimes(t *testing.T, interpreter string, program ...string) []runtime {
 	return list
 }
 
-// installed installs a stack of onDemand if it is missing.
+// installed installs the stack s of onDemand, unless it is installed.
 func installed(t *testing.T, s stack) {
 	t.Helper()
 	d := onDemand[s]
@@ -63,8 +63,8 @@ func installed(t *testing.T, s stack) {
 	}
 }
 
-// readers returns all runtimes that read a RunAgentInput, or any JSON, except those of Agent
-// Framework, which require less.
+// readers returns all runtimes that read a RunAgentInput or any JSON. It leaves out those of Agent
+// Framework, which accept more requests.
 func readers(t *testing.T) []runtime {
 	t.Helper()
 	installed(t, lenientPython)
@@ -93,7 +93,8 @@ func agentReaders(t *testing.T) []runtime {
 	return list
 }
 
-// callReaders returns pydantic-ai, and applications that read the tool messages themselves.
+// callReaders returns the runtimes of pydantic-ai, and of applications that read the tool messages
+// themselves.
 func callReaders(t *testing.T) []runtime {
 	t.Helper()
 	var list []runtime
@@ -105,8 +106,8 @@ func callReaders(t *testing.T) []runtime {
 	return list
 }
 
-// lenientGo is a handler like many in practice: it accepts any method, the first JSON value, and
-// keys in any case; or a form.
+// lenientGo is a handler that is as lenient as many in practice. It accepts any HTTP method. It
+// reads the first JSON value of the body, with keys in any letter case, or a form.
 func lenientGo(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		ThreadID       any `json:"threadId"`

@@ -11,10 +11,10 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// TestAgentWithinAWorkflow: the host asks twice about one call, under the agent's id and under the
-// workflow's. Without Holdpoint only an answer to the second question alone works, and nothing runs
-// if both are answered. Holdpoint shows one question, bound to its call, and each approval runs
-// once.
+// TestAgentWithinAWorkflow: the host asks two questions about one call, under the agent's id and
+// under the workflow's id. Without Holdpoint only an answer to the second question alone works; if
+// both are answered, nothing runs. Holdpoint must show one question with its call, and an approved
+// call must run once.
 func TestAgentWithinAWorkflow(t *testing.T) {
 	t.Parallel()
 	ledger := scripted.NewLedger()
@@ -76,7 +76,7 @@ func TestAgentWithinAWorkflow(t *testing.T) {
 						c.messages = nil
 					}
 					asked := c.asked
-					for range 2 { // the same answer sent again gets the result of the first
+					for range 2 { // the second time, the answer gets the result of the first time
 						answered(t, c, asked, test.answer)
 						ran(t, c, test.want)
 					}

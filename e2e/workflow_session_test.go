@@ -13,15 +13,15 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// workflowEnv are the settings for the workflows in these tests.
+// workflowEnv has the Holdpoint settings for the workflows in these tests.
 var workflowEnv = map[string]string{
 	"HOLDPOINT_TOOLS": "ConfirmDelete=approval", "HOLDPOINT_TOOL_CALL_YES": "yes", "HOLDPOINT_TOOL_CALL_NO": "no", "HOLDPOINT_SESSIONS": "true",
 }
 
-// TestBackendWithSessions: a workflow asks by a call named after its port, and its host stores a
-// session for each thread. Its clients send new messages only. With an answer Holdpoint sends no
-// message that the session has already, so the workflow does not ask again, and each approval runs
-// once.
+// TestBackendWithSessions: a workflow asks by a call with the name of its port. Its host stores a
+// session for each thread, and its clients send only new messages. With an answer, Holdpoint must
+// not send messages that the session has. Then the workflow does not ask again, and each approved
+// action runs once.
 func TestBackendWithSessions(t *testing.T) {
 	t.Parallel()
 	type turn struct{ say, answer string }
@@ -93,14 +93,14 @@ func TestBackendWithSessions(t *testing.T) {
 	}
 }
 
-// TestSessionsAreSeen: the same without the setting HOLDPOINT_SESSIONS. A client that answers as it
-// does without Holdpoint, by a result only, shows that it sends new messages only. Holdpoint sends
-// that answer on unchanged, and also later ones of the thread that contain nothing of the
-// conversation, in either form. Without Holdpoint the first of these answers works too.
+// TestSessionsAreSeen: HOLDPOINT_SESSIONS is not set. A client answers with nothing but a tool
+// message, as it does without Holdpoint. This is a sign that it sends only new messages. Holdpoint
+// must send this answer unchanged. It must also send later answers of the thread unchanged, in
+// either form, if they contain nothing of the conversation.
 func TestSessionsAreSeen(t *testing.T) {
 	t.Parallel()
 	for _, line := range []scripted.Line{scripted.Line0413, scripted.Line0707, scripted.LineHead} {
-		for _, dialect := range []string{"", "tool-call", "auto"} { // "": without Holdpoint
+		for _, dialect := range []string{"", "tool-call", "auto"} { // "" is without Holdpoint
 			for _, answer := range []string{"yes", "no"} {
 				t.Run(fmt.Sprintf("%s/%q/%s", line, dialect, answer), func(t *testing.T) {
 					ledger := scripted.NewLedger()
@@ -154,10 +154,10 @@ func TestSessionsAreSeen(t *testing.T) {
 	}
 }
 
-// TestPlainRunsShowSessions: the operator does not set HOLDPOINT_SESSIONS, and the client answers
-// by resume with messages: []. Its second run lacks the message of its first run, so the client
-// sends only new messages. The workflow gets each message once, does not ask again, and runs each
-// approved call once.
+// TestPlainRunsShowSessions: HOLDPOINT_SESSIONS is not set, and the client answers with resume and
+// messages: []. The second run of the thread lacks the message of the first run, so Holdpoint knows
+// that the client sends only new messages. The workflow must get each message once and must not ask
+// again, and each approved call must run once.
 func TestPlainRunsShowSessions(t *testing.T) {
 	t.Parallel()
 	env := maps.Clone(workflowEnv)
@@ -215,8 +215,8 @@ func TestPlainRunsShowSessions(t *testing.T) {
 	}
 }
 
-// TestBackendWithoutSessions: the same client with a backend that stores nothing. Its model gets
-// the conversation with each answer, from Holdpoint's record.
+// TestBackendWithoutSessions: a client sends only new messages, but the backend stores nothing.
+// With each answer, the model must get the conversation from Holdpoint's record.
 func TestBackendWithoutSessions(t *testing.T) {
 	t.Parallel()
 	eachToolCall(t, "calls", func(t *testing.T, w world) {
@@ -246,8 +246,8 @@ func TestBackendWithoutSessions(t *testing.T) {
 	})
 }
 
-// TestTalkerWithSessions: the same for a backend that asks in text. It stores the conversation of
-// each thread, and gets no message twice.
+// TestTalkerWithSessions: a backend that asks in text stores the conversation of each thread. It
+// must get each message only once.
 func TestTalkerWithSessions(t *testing.T) {
 	t.Parallel()
 	ledger := scripted.NewLedger()

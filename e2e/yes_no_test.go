@@ -7,11 +7,12 @@ import (
 	"testing"
 )
 
-// valueRule is the form of an approval and of a denial for the agents in these tests, which ask by
-// interrupt() with a value, and act only on a value of their own.
+// valueRule is the value of HOLDPOINT_ANSWERS in these tests: the forms of an approval and of a
+// denial. The agents ask by interrupt() with a value, and act only on a value of their own form.
 const valueRule = `delete_* {"go":true,"args":"$arguments"} {"go":false,"why":"$reason"}`
 
-// eachOfValues runs test with each way to reach a LangGraph graph that asks with values of its own.
+// eachOfValues runs test with each way to connect to a LangGraph graph that requires values of its
+// own form. audit is the path of the audit file.
 func eachOfValues(t *testing.T, test func(t *testing.T, w world, audit string)) {
 	t.Helper()
 	t.Parallel()
@@ -36,20 +37,20 @@ func eachOfValues(t *testing.T, test func(t *testing.T, w world, audit string)) 
 	})
 	t.Run("typescript adapter", func(t *testing.T) {
 		t.Parallel()
-		need(t, "langgraph-server", "1.5.1") // the adapter is in its packages
+		need(t, "langgraph-server", "1.5.1") // installs the packages, which contain the adapter
 		s := need(t, "langgraph-server-py", "0.16.7")
 		settings, audit := env(t)
 		test(t, world{b: &backend{name: "langgraph-server-py", server: s}, h: ownHoldpoint(t, s.base()+"/adapter/values", settings), version: pinned}, audit)
 	})
 }
 
-// TestYesNoOfValues: an agent that acts only on a value of its own runs an approved action once,
-// with the approved arguments. A denied, cancelled or unclear answer runs nothing, and the chat
-// continues. The audit has the decision of each answer.
+// TestYesNoOfValues: an agent acts only on values of its own form. An approved action must run
+// once, with the approved arguments. A denied, cancelled or unclear answer must run nothing, and
+// the chat must continue. The audit must have the decision of each answer.
 func TestYesNoOfValues(t *testing.T) {
 	type scene struct {
 		order   string
-		unclear answer // refused before the other answers
+		unclear answer // an answer that must be refused; sent before the others
 		answers []answer
 		want    []string
 		says    string
@@ -76,7 +77,8 @@ func TestYesNoOfValues(t *testing.T) {
 			"both cancelled":     {both, nil, []answer{cancelled, cancelled}, nil, "cancelled cancelled"},
 			"edited beside a no": {both, nil, []answer{edited, no}, []string{deleteC}, "approved,edited denied"},
 		}, func(t *testing.T, c scene) {
-			cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil) // the TypeScript adapter accepts UUIDs only
+			// the TypeScript adapter accepts only UUIDs
+			cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil)
 			cl.asksAbout(t, step{say: c.order}, len(c.answers))
 			if message := cl.pending[0].str("message"); message != "The agent asks to call the tool delete_file." {
 				t.Errorf("it asks %q", message)

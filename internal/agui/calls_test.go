@@ -13,7 +13,7 @@ const oneCall = `{"id":"c","type":"function","function":{"name":"rm","arguments"
 func TestCallCopies(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
-		want string // the id of each copy, followed by "?" if the copy is not sure
+		want string // ids of the copies found; "?" follows an id if Sure is false
 	}{
 		"none":                        {`{"id":"c","role":"user","content":"c"}`, ``},
 		"one":                         {`{"id":"m","toolCalls":[` + oneCall + `]}`, `c`},
@@ -85,8 +85,9 @@ func TestWithCalls(t *testing.T) {
 	}
 }
 
-// TestCallCopiesAreFoundInOnePass: the cost is linear in the text, however deep copies are nested.
-// Of very many copies some are left out, and none is sure.
+// TestCallCopiesAreFoundInOnePass: the cost is linear in the length of the text, however deep
+// copies are nested. If an id has too many copies, CallCopies leaves some of them out, and Sure is
+// false for the others.
 func TestCallCopiesAreFoundInOnePass(t *testing.T) {
 	for name, text := range map[string]string{
 		"within each other": strings.Repeat(`{"id":"c","function":`, MaxDepth-1) + `0` + strings.Repeat("}", MaxDepth-1),
@@ -107,8 +108,8 @@ func TestCallCopiesAreFoundInOnePass(t *testing.T) {
 	}
 }
 
-// FuzzCallCopies: a client writes any text. Every parser that finds a call with the id finds the
-// call of the question.
+// FuzzCallCopies: a client may write any text. After WithCalls, each call with the id that a parser
+// finds in the text must be the call of the question.
 func FuzzCallCopies(f *testing.F) {
 	for _, text := range []string{oneCall, `[` + oneCall + `,{"id":"c","function":{"NAME":"x","name":"y"}}]`, `{"a":{"b":[` + oneCall + `]},"id":"c"}`,
 		`{"id":"c","function":{"name":"rm","arguments":"{}"}}`, `{"ID":"c","function":7,"x":[[]]}`, `{"id":"\u0063","f\u0075nction":{"name":"n"}}`} {
@@ -122,7 +123,7 @@ func FuzzCallCopies(f *testing.F) {
 		list := CallCopies(text, func(id string) bool { return id == "c" })
 		for _, c := range list {
 			if !c.Sure {
-				return // an approval of such a call is refused
+				return // Holdpoint refuses an approval of such a call
 			}
 		}
 		out, _ := WithCalls([]byte(text), list, map[string]AskedCall{"c": asked})
@@ -136,8 +137,8 @@ func FuzzCallCopies(f *testing.F) {
 	})
 }
 
-// exactCopies returns the number of calls that a parser with exact keys finds. Each must be the
-// call of the question.
+// exactCopies returns the number of calls that a parser finds if it compares keys exactly. Each of
+// them must be the call of the question.
 func exactCopies(t *testing.T, v any, asked AskedCall) int {
 	n := 0
 	switch v := v.(type) {

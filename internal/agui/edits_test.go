@@ -23,7 +23,8 @@ func TestReadCall(t *testing.T) {
 	for name, c := range map[string]struct {
 		schema, payload string
 		calls           []AskedCall
-		want            string // the payload, or "!" and a part of the reason to refuse it
+		// the expected payload, or "!" and a part of the reason for refusing it
+		want string
 	}{
 		"just the call":                         {yesNo, `{"approved":true,` + call + `,"result":null}`, about, `{"approved":true}`},
 		"without a schema":                      {"", `{"approved":true,` + call + `}`, about, `{"approved":true}`},
@@ -91,8 +92,8 @@ func TestReadCall(t *testing.T) {
 	}
 }
 
-// TestReadCallCost: very many calls and edits in an answer, or very many answers about a call with
-// long arguments, are each read in one pass.
+// TestReadCallCost: an answer has very many calls and edits, or very many answers are about a call
+// with long arguments. Each must be read in one pass.
 func TestReadCallCost(t *testing.T) {
 	const n = 20_000
 	long := `{"path":"` + strings.Repeat("a", 1<<20) + `"}`

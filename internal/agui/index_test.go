@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestIndexedPause: an indexed pause returns the same results as one without an index.
+// TestIndexedPause: Indexed returns a pause whose methods must return the same as those of the
+// pause without an index.
 func TestIndexedPause(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := func(what string) string {

@@ -36,12 +36,13 @@ func TestParseInput(t *testing.T) {
 	}
 }
 
-// TestInputLiesInItsBody: parsing an input does not copy its messages.
+// TestInputLiesInItsBody: parsing an input must not copy its messages.
 func TestInputLiesInItsBody(t *testing.T) {
 	body := []byte(`{"threadId":"t","runId":"r","state":{"n":1},"messages":[` + strings.Repeat(`{"id":"m","role":"user","content":"`+strings.Repeat("text ", 200)+`"},`, 99) + `{"id":"m"}]}`)
 	var in RunInput
 	n := testing.AllocsPerRun(100, func() { in, _, _ = ParseInput(body) })
-	if len(in.Messages) != 100 || n > 10 { // the list of messages itself grows
+	// some allocations are for the list of messages as it grows
+	if len(in.Messages) != 100 || n > 10 {
 		t.Errorf("%d messages, %v allocations", len(in.Messages), n)
 	}
 	whole := string(body)
@@ -65,8 +66,8 @@ func TestNullIsAbsent(t *testing.T) {
 	}
 }
 
-// TestResumeObject: a resume that is an object is left to the dialects, because AG-UI's draft and
-// agent-framework before 1.0.0rc8 have it.
+// TestResumeObject: if resume is an object, ParseInput leaves it to the dialects. AG-UI's draft and
+// agent-framework before 1.0.0rc8 send such a resume.
 func TestResumeObject(t *testing.T) {
 	for object, ids := range map[string][]string{
 		`{"interruptId":"x~1","payload":{"approved":true}}`: {"x~1"},
@@ -129,7 +130,7 @@ func TestWhatIsARun(t *testing.T) {
 	}
 }
 
-// TestEditsKeepEveryOtherByte: an edit changes only its own member.
+// TestEditsKeepEveryOtherByte: an edit changes only its own member of the body.
 func TestEditsKeepEveryOtherByte(t *testing.T) {
 	body := `{ "threadId":"t", "big":12345678901234567890, "runId":"r", "resume":[{"interruptId":"x","status":"cancelled"}], "messages":[], "odd":1.0, "forwardedProps":{"a":1.50,"command":{"resume":1,"keep":2}} }`
 	in, _, err := ParseInput([]byte(body))
@@ -190,9 +191,9 @@ func TestObjectElsewhere(t *testing.T) {
 	}
 }
 
-// FuzzParseInput: nothing panics. An accepted input has each key that is acted on once and in one
-// spelling, and means the same to encoding/json, which uses the last of two equal keys and folds
-// case.
+// FuzzParseInput: ParseInput must not panic. In an accepted input, each key that Holdpoint reads
+// occurs once and in one spelling. So encoding/json must read the same values, although it uses the
+// last of two equal keys and ignores letter case.
 func FuzzParseInput(f *testing.F) {
 	for _, s := range []string{whole, `{"threadId":"t","thread_id":"u","runId":"r"}`, `{"threadId":"t","runId":"r","resume":[{}]}`, `{"messages":[],"Resume":1}`, "{\"threadId\":\"\\ud800\",\"runId\":\"r\"}",
 		"\x01{\"threadId\":\"t\",\"runId\":\"r\"}", ` {"threadId":"t","runId":"r","messages":[ {"\u0069d":"a","id":"b","role":1} , {} ],"state":null,"tools":[{"name":"x"}]} `, `[{"threadId":"t"}]`, `{"threadId":"t","runId":"","resume":{}}`, `{"threadId":"t","runId":"r","messages":[{"id":"a"} {}]}`, `"`} {
@@ -255,7 +256,8 @@ func FuzzParseInput(f *testing.F) {
 	})
 }
 
-// FuzzWhatIsARun: the result does not depend on the order of the keys. Invalid JSON is never a run.
+// FuzzWhatIsARun: whether a body is a run must not depend on the order of its keys. Invalid JSON is
+// never a run.
 func FuzzWhatIsARun(f *testing.F) {
 	for _, s := range []string{`"threadId":"t","messages":[]`, `"resume":[{"interruptId":1}]`, `"forwardedProps":{"command":1}`, `"resume":[[[]],{`, `"a":1`} {
 		f.Add(s, `"b":2`)
@@ -272,8 +274,8 @@ func FuzzWhatIsARun(f *testing.F) {
 	})
 }
 
-// TestMoreMessagesThanAConversationHas: the number of messages is bounded, because each needs many
-// times the memory of its smallest JSON.
+// TestMoreMessagesThanAConversationHas: the number of messages is limited, because a message needs
+// many times the memory of its smallest JSON.
 func TestMoreMessagesThanAConversationHas(t *testing.T) {
 	for n, want := range map[int]bool{MaxMessages: true, MaxMessages + 1: false} {
 		body := `{"threadId":"t","runId":"r","messages":[` + strings.Repeat("{},", n-1) + `{}]}`
@@ -284,7 +286,8 @@ func TestMoreMessagesThanAConversationHas(t *testing.T) {
 	}
 }
 
-// TestListsAreBounded: a list of very small elements needs far more memory than its JSON.
+// TestListsAreBounded: the number of elements of tools and of resume is limited, because a very
+// small element needs far more memory than its JSON.
 func TestListsAreBounded(t *testing.T) {
 	list := func(n int, one string) string { return "[" + strings.TrimSuffix(strings.Repeat(one+",", n), ",") + "]" }
 	entries := func(n int) string {

@@ -12,7 +12,7 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// keysCases are texts with the expected error; "" if no key is repeated.
+// keysCases are texts, each with the error that is expected, or "" if no object has a key twice.
 var keysCases = []struct {
 	name  string
 	place KeyPlace
@@ -91,7 +91,8 @@ func TestCheckKeys(t *testing.T) {
 	}
 }
 
-// keysOf returns an object with n keys. If twice is true, the last key repeats the first.
+// keysOf returns an object with n keys. If twice is true, it has one key more, which repeats the
+// first.
 func keysOf(n int, twice bool) string {
 	list := hostile.Many(n, func(i int) string { return fmt.Sprintf(`"key_%d":%d`, i, i) })
 	if twice {
@@ -100,14 +101,15 @@ func keysOf(n int, twice bool) string {
 	return "{" + list + "}"
 }
 
-// TestCheckKeysOfManySizes: objects of any size are checked, also inside other open objects.
+// TestCheckKeysOfManySizes: a repeated key is found in objects of any size, also inside other
+// objects.
 func TestCheckKeysOfManySizes(t *testing.T) {
 	for _, place := range []KeyPlace{KeysOfData, KeysOfAnswer} {
 		for n := 1; n < 200; n += 1 + n/20*7 {
 			for depth := range 4 {
 				for _, twice := range []bool{false, true} {
 					text := keysOf(n, twice)
-					for range depth { // large objects around it with the same keys
+					for range depth { // adds a large object with the same keys around the text
 						text = `{"a":[` + keysOf(n, false) + `],"b":` + text + "," + keysOf(n, false)[1:]
 					}
 					if err := CheckKeysIn(text, place); (err != nil) != twice {
@@ -119,7 +121,8 @@ func TestCheckKeysOfManySizes(t *testing.T) {
 	}
 }
 
-// TestCheckKeysTakesOneAllocation: an ordinary run costs one allocation, however long it is.
+// TestCheckKeysTakesOneAllocation: checking an ordinary run needs at most one allocation, however
+// long the run is.
 func TestCheckKeysTakesOneAllocation(t *testing.T) {
 	text := `{"threadId":"t","runId":"r","state":{"a":{"b":[{"id":1,"ID":2}]}},"messages":[` + strings.Repeat(`{"id":"m","role":"assistant","content":"x\n","toolCalls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},`, 50) +
 		`{"id":"m","role":"user","content":"` + strings.Repeat("text ", 1000) + `"}],"tools":[{"name":"f","description":"","parameters":{"type":"object","properties":{}}}],"context":[],"resume":[{"interruptId":"x","status":"resolved","payload":{"approved":true}}],"forwardedProps":{}}`
@@ -132,7 +135,8 @@ func TestCheckKeysTakesOneAllocation(t *testing.T) {
 	}
 }
 
-// hostileKeys are texts of about size bytes for which comparing keys could be expensive.
+// hostileKeys has functions that return a text of about size bytes. Comparing the keys of such a
+// text could be expensive.
 var hostileKeys = map[string]func(size int) string{
 	"very many keys": func(size int) string { return keysOf(size/14, false) },
 	"many keys with escapes": func(size int) string {
@@ -157,8 +161,8 @@ var hostileKeys = map[string]func(size int) string{
 	},
 }
 
-// TestCheckKeysIsLinear: 4 MiB of each text take a fraction of a second, and at most a few times
-// the memory of the text.
+// TestCheckKeysIsLinear: checking 4 MiB of each text takes a fraction of a second. It allocates at
+// most a few times the memory of the text.
 func TestCheckKeysIsLinear(t *testing.T) {
 	const size = 4 << 20
 	for name, made := range hostileKeys {
@@ -176,7 +180,8 @@ func TestCheckKeysIsLinear(t *testing.T) {
 				if took > hostile.Limit {
 					t.Errorf("%v for %d MiB", took, len(text)>>20)
 				}
-				// This counts all allocations, of which about half are needed at the same time.
+				// TotalAlloc counts all allocations. About half of them are needed at the same
+				// time.
 				if times := float64(after.TotalAlloc-before.TotalAlloc) / float64(len(text)); times > 8 {
 					t.Errorf("%.1f times the text's memory", times)
 				} else {
@@ -187,7 +192,7 @@ func TestCheckKeysIsLinear(t *testing.T) {
 	}
 }
 
-// FuzzCheckKeys: a check with encoding/json gives the same result. Nothing panics.
+// FuzzCheckKeys: CheckKeysIn must not panic, and must agree with a check by encoding/json.
 func FuzzCheckKeys(f *testing.F) {
 	for _, c := range keysCases {
 		f.Add([]byte(c.text), uint8(c.place))
@@ -215,7 +220,7 @@ func FuzzCheckKeys(f *testing.F) {
 	})
 }
 
-// twiceByEncodingJSON reports whether an object in the text has a repeated key.
+// twiceByEncodingJSON reports whether an object in the text has the same key twice.
 func twiceByEncodingJSON(t *testing.T, text []byte) bool {
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.UseNumber()
@@ -251,8 +256,8 @@ func twiceByEncodingJSON(t *testing.T, text []byte) bool {
 	return value()
 }
 
-// TestCheckKeysOfMadeUpTexts: a check with encoding/json gives the same result for random texts of
-// large nested objects.
+// TestCheckKeysOfMadeUpTexts: the check must agree with a check by encoding/json for random texts
+// of large nested objects.
 func TestCheckKeysOfMadeUpTexts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var object func(depth int, twice bool) string

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzAppendString: the result decodes to the same text as that of encoding/json.
+// FuzzAppendString: the JSON string must decode to the same text as that of encoding/json.
 func FuzzAppendString(f *testing.F) {
 	for _, seed := range []string{"", "abc", "\"\\/", "\x00\b\f\n\r\t\x1f\x7f", "é\u2028\u2029\ufffd😀", "\xff\xc0a\xed\xa0\x80", "<&>"} {
 		f.Add(seed)
@@ -26,7 +26,7 @@ func FuzzAppendString(f *testing.F) {
 	})
 }
 
-// FuzzAppendCompact: the result is the same as that of encoding/json.
+// FuzzAppendCompact: the result must be the same as that of json.Compact.
 func FuzzAppendCompact(f *testing.F) {
 	for _, seed := range []string{`{"a":1}`, " {\n\t\"a b\" : [ 1 , \"\\\" \" ] }\r\n", `"x y"`, `[ ]`, " true "} {
 		f.Add([]byte(seed))
@@ -43,7 +43,7 @@ func FuzzAppendCompact(f *testing.F) {
 	})
 }
 
-// TestEditsTakeOneAllocation: the functions that rewrite an event allocate only their result.
+// TestEditsTakeOneAllocation: the functions that rewrite an event must allocate only their result.
 func TestEditsTakeOneAllocation(t *testing.T) {
 	event := []byte(`{"type":"RUN_FINISHED","threadId":"t","outcome":{"type":"interrupt","b":[1,{"y":1,"x":2}]}}`)
 	for name, f := range map[string]func(){

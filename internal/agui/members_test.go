@@ -8,7 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// FuzzMembers: Members accepts the same texts as gjson and encoding/json, and finds the same
+// FuzzMembers: Members must accept the same texts as gjson and encoding/json, and find the same
 // members as gjson.
 func FuzzMembers(f *testing.F) {
 	for _, seed := range []string{

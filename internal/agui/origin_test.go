@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAskedDigest: the digest depends on agent, tenant, thread, the whole interrupt and the calls
-// with their arguments, and not on how these are written.
+// TestAskedDigest: the digest depends on agent, tenant, thread, the whole interrupt, and the calls
+// with their arguments. It does not depend on white space and the order of keys.
 func TestAskedDigest(t *testing.T) {
 	interrupt := func(object, name, args string) *Interrupt {
 		return &Interrupt{ID: "i", Object: json.RawMessage(object), Calls: []AskedCall{{ID: "c", Name: name, Args: args}}}
@@ -15,10 +15,12 @@ func TestAskedDigest(t *testing.T) {
 	from := &Origin{Agent: "billing", Tenant: "acme", Thread: "t1", Run: "r1", Path: "/a"}
 	same := from.AskedDigest(interrupt(object, "refund", `{"amount":1,"to":"x"}`))
 
-	// printf '%s' '{"agent":"billing","calls":[{"arguments":{"amount":1,"to":"x"},"name":"refund"}],
+	// want was computed by this command, in one line:
+	//
+	// printf '%s'
+	// '{"agent":"billing","calls":[{"arguments":{"amount":1,"to":"x"},"name":"refund"}],
 	// "interrupt":{"id":"i","message":"Refund?","reason":"tool_call"},"tenant":"acme",
-	// "thread":"t1"}' |
-	// sha256sum, in one line
+	// "thread":"t1"}' | sha256sum
 	const want = "sha256:944ed5abc648214c30c319d0076b6cdeff7f2dd15d8d8adca778b5122f65b8bd"
 	if same != want {
 		t.Errorf("digest is %s, want %s", same, want)
@@ -44,14 +46,15 @@ func TestAskedDigest(t *testing.T) {
 			t.Errorf("%s: the digest is the same: %t", name, got == same)
 		}
 	}
-	// Of two values for one key the order counts.
+	// If a key has two values, their order changes the digest.
 	twice := from.AskedDigest(interrupt(object, "refund", `{"amount":1,"amount":10000}`))
 	if twice == from.AskedDigest(interrupt(object, "refund", `{"amount":10000,"amount":1}`)) {
 		t.Error("a key twice: the order does not count")
 	}
 }
 
-// TestAskedCalls: arguments that are not completely known, or not JSON, become a string.
+// TestAskedCalls: arguments become a JSON string if they are not valid JSON, or not completely
+// known.
 func TestAskedCalls(t *testing.T) {
 	i := &Interrupt{Calls: []AskedCall{{Name: "a", Args: `{"x":1}`}, {Name: "b", Args: `{"x":`, ArgumentsUnknown: true}, {Name: "c", Args: `{"x"`}}}
 	const want = `[{"name":"a","arguments":{"x":1}},{"name":"b","arguments":"{\"x\":"},{"name":"c","arguments":"{\"x\""}]`

@@ -80,7 +80,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestRecordedClients checks the line of each request that real .NET clients have sent.
+// TestRecordedClients checks which Line is found for each request that a real .NET client has sent.
 func TestRecordedClients(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("../../e2e/dotnetclient/testdata/*.txt")
@@ -111,9 +111,9 @@ func TestTable(t *testing.T) {
 	var unknown *Line
 	for _, test := range []struct {
 		line *Line
-		// Whether the client can read these events.
+		// These fields are about events that the client can read.
 		chunk, custom, snapshot, reasoning, strange bool
-		// What the client does with the events.
+		// These fields are about what the client does.
 		outcome, takesSnapshot, needsResult, asksFirst bool
 	}{
 		{unknown, true, true, true, true, true, false, true, false, false},
@@ -160,7 +160,7 @@ func TestOfAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzOf checks that Of never panics, and returns the same line for the same body.
+// FuzzOf: Of must not panic, and must return the same line for the same body.
 func FuzzOf(f *testing.F) {
 	for _, body := range []string{
 		`{` + hexRun + `,"messages":[` + inTreeUser + `,` + inTreeTool + `],"context":[]}`,

@@ -10,12 +10,13 @@ import (
 	"holdpoint/store"
 )
 
-// decidedAs returns the answer as a decision that somebody made at another door.
+// decidedAs returns the answer as a decision that was made at the desk (the web page of approvers).
 func decidedAs(a agui.Answer) agui.Decision {
 	return agui.Decision{Question: a.ID, Status: a.Status, Payload: a.Payload, OwnForm: a.OwnForm, Digest: DigestOf(a), Door: "desk"}
 }
 
-// TestDecisionsAtAnotherDoor uses a pause with the questions x and y.
+// TestDecisionsAtAnotherDoor: a pause has the questions x and y, and some of them were decided at
+// the desk. The test checks how Judge then rules on requests of the chat.
 func TestDecisionsAtAnotherDoor(t *testing.T) {
 	past := `,"expiresAt":"` + testNow.Add(-time.Minute).Format(time.RFC3339) + `"`
 	yesX, noX, yesY, cancelY := resolved("x", `{"approved":true}`), resolved("x", `{"approved":false}`), resolved("y", "1"), cancelled("y")
@@ -57,9 +58,9 @@ func TestDecisionsAtAnotherDoor(t *testing.T) {
 		do       Act
 		code     agui.Code
 		reask    bool
-		want     []agui.Answer // with Resume
+		want     []agui.Answer // the answers of the ruling, if it is Resume
 		missed   bool          // the ruling has MissedEnd
-		says     string        // a part of the refusal
+		says     string        // text that the refusal must contain
 	}{
 		{name: "all is decided: a message says otherwise", record: open("", yesX, yesY), answers: []agui.Answer{said(noX)},
 			messages: []string{oldUser, assistant, reply}, do: Refuse, code: agui.ResumeConflict, reask: true, says: "answered differently"},
@@ -143,8 +144,8 @@ func TestDecisionsAtAnotherDoor(t *testing.T) {
 }
 
 // TestEditsThatAreNotOffered checks that a decision with edited arguments is accepted only if the
-// question offers edits, both in the chat and elsewhere. A schema may have one form for the yes and
-// another for the no.
+// question offers edits. This holds in the chat and at the desk. A schema may have one form for an
+// approval and another for a denial; then the form of the approval must offer the edits.
 func TestEditsThatAreNotOffered(t *testing.T) {
 	const (
 		asks = `,"responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`

@@ -43,7 +43,8 @@ func resolved(id, payload string) agui.Answer {
 
 func cancelled(id string) agui.Answer { return agui.Answer{ID: id, Status: agui.Cancelled} }
 
-// endedRecord returns a record whose pause "x" has ended, with the answer true.
+// endedRecord returns a record whose pause has ended. Its only question "x" was answered with true.
+// how and finish are the kind of the end, and the final event.
 func endedRecord(how store.EndKind, finish string) store.Record {
 	p := testPause(interrupt("x", ""))
 	return store.Record{Now: testNow, Results: []*store.Result{{
@@ -53,8 +54,8 @@ func endedRecord(how store.EndKind, finish string) store.Record {
 	}}}
 }
 
-// comesBack returns an endedRecord with the same question open again, under another published id,
-// at a backend that keeps answers.
+// comesBack returns an endedRecord in which the same question is open again, with another published
+// id. Its backend keeps the first answer.
 func comesBack(how store.EndKind, finish string) store.Record {
 	r := endedRecord(how, finish)
 	again := interrupt("x", "")
@@ -64,15 +65,15 @@ func comesBack(how store.EndKind, finish string) store.Record {
 	return r
 }
 
-// comesAnew returns a record like comesBack, but the backend's run has only just asked the
-// question.
+// comesAnew returns a record like comesBack, but the question is a new one: the run of the backend
+// has asked it for the first time.
 func comesAnew(how store.EndKind, finish string) store.Record {
 	r := comesBack(how, finish)
 	r.Pause.FirstAsked = true
 	return r
 }
 
-// endedAs returns a record whose pause "x" ended well with the answer.
+// endedAs returns a record whose question "x" was answered with a, and whose pause ended well.
 func endedAs(a agui.Answer) store.Record {
 	r := endedRecord(store.Finished, endedWell)
 	r.Results[0].Digest = Digest([]agui.Answer{a})
@@ -109,7 +110,7 @@ func TestJudge(t *testing.T) {
 		name     string
 		record   store.Record
 		answers  []agui.Answer
-		resume   bool // the request has a resume array, even if it is empty
+		resume   bool // the request has a resume array, which may be empty
 		messages []string
 		stranger bool
 		unread   *agui.RunError
@@ -133,7 +134,7 @@ func TestJudge(t *testing.T) {
 		{name: "CopilotKit's payload message is no input", record: open(interrupt("x", `,"toolCallId":"c"`)), messages: []string{oldUser, `{"id":"t9","role":"tool","toolCallId":"c","content":"{\"approved\":true}"}`}, do: TellAgain},
 		{name: "an empty resume array answers nothing", record: open(interrupt("x", "")), resume: true, do: Refuse, code: agui.PartialResume, reask: true},
 
-		// Answers.
+		// Which answers are accepted.
 		{name: "all answered", record: two, answers: []agui.Answer{resolved("y", "1"), cancelled("x")}, do: Resume},
 		{name: "one left open", record: two, answers: []agui.Answer{resolved("y", "1")}, do: Refuse, code: agui.PartialResume, reask: true},
 		{name: "a no and a yes for one question", record: open(interrupt("x", "")), answers: []agui.Answer{resolved("x", "false"), resolved("x", "true")}, do: Refuse, code: agui.ResumeConflict, reask: true},
@@ -225,8 +226,9 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestExpiredQuestionWithAKeptAnswerHasAWayOn: an expired question can only be cancelled, but the
-// backend has kept an approval, which can only be repeated.
+// TestExpiredQuestionWithAKeptAnswerHasAWayOn: an expired question can only be cancelled. But its
+// backend has kept an approval, so that only the same answer can be sent. At least one kind of
+// request must be accepted, so that the thread is not stuck.
 func TestExpiredQuestionWithAKeptAnswerHasAWayOn(t *testing.T) {
 	past := testNow.Add(-time.Minute).Format(time.RFC3339)
 	rec := comesBack(store.Finished, endedBadly)
@@ -249,8 +251,8 @@ func TestExpiredQuestionWithAKeptAnswerHasAWayOn(t *testing.T) {
 	t.Error("no request at all is let through: the thread waits until the retention ends")
 }
 
-// TestCancelOfATombstoneIsNoNewMessage checks that a cancel, and CopilotKit's message with it, is
-// not new input.
+// TestCancelOfATombstoneIsNoNewMessage checks that a cancel of a question of which only a tombstone
+// is left does not count as new input, although CopilotKit sends a message with it.
 func TestCancelOfATombstoneIsNoNewMessage(t *testing.T) {
 	q := Case{
 		Input:   agui.RunInput{HasResume: true, Messages: messages(oldUser, assistant, `{"id":"m9","role":"tool","toolCallId":"c1","content":"{\"status\":\"cancelled\"}"}`)},
@@ -266,9 +268,9 @@ func TestCancelOfATombstoneIsNoNewMessage(t *testing.T) {
 	}
 }
 
-// TestARequestOfHoldpointsOwnIsNeverAnOrdinaryRun checks that such a request carries its pause or
-// does nothing, whatever has happened to the pause. It has no client, so a doubt is left for a
-// client to be told.
+// TestARequestOfHoldpointsOwnIsNeverAnOrdinaryRun tests the request by which Holdpoint itself sends
+// the decisions of a pause. It must send them or do nothing, whatever has happened to the pause. No
+// client reads its response, so it must not report a doubt, which a client has to be told.
 func TestARequestOfHoldpointsOwnIsNeverAnOrdinaryRun(t *testing.T) {
 	open := store.Record{Now: testNow, State: store.Open, Pause: testPause(interrupt("x", ""))}
 	carried := open.Pause.ID
@@ -312,8 +314,8 @@ func TestARequestOfHoldpointsOwnIsNeverAnOrdinaryRun(t *testing.T) {
 	}
 }
 
-// TestWhyAnIDIsUnknown checks that the refusal of an id that Holdpoint made, but that is not on
-// record, names a possible reason.
+// TestWhyAnIDIsUnknown: an answer names an id that Holdpoint made, but no record has it. The
+// refusal must name a possible reason.
 func TestWhyAnIDIsUnknown(t *testing.T) {
 	const lost = "n1~AbCd-_012345"
 	open := store.Record{Now: testNow, State: store.Open, Pause: testPause(interrupt("n1~AbCd-_012346", ""))}
@@ -350,8 +352,8 @@ func TestWhyAnIDIsUnknown(t *testing.T) {
 	}
 }
 
-// TestGivesUpElsewhere checks that a question of another thread that the client was sent as a text
-// is cancelled only by a new message of the user.
+// TestGivesUpElsewhere: the client was sent a question of another thread as a text. Only a new
+// message of the user may cancel this question.
 func TestGivesUpElsewhere(t *testing.T) {
 	tool := `{"id":"t1","role":"tool","toolCallId":"c9","content":"1"}`
 	claimed := store.Record{Now: testNow, State: store.Claimed, Pause: testPause(interrupt("x", ""))}

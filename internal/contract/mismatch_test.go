@@ -9,8 +9,9 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// TestMismatchInWords checks that the description of a payload that does not fit names the key and
-// the required value. It quotes the schema, which the client has, and no value of the payload.
+// TestMismatchInWords checks the description of a payload that does not fit its schema. It must
+// name the key and the value that the schema requires. It may quote the schema, which the client
+// has, but no value of the payload.
 func TestMismatchInWords(t *testing.T) {
 	const approval = `{"type":"object","properties":{"approved":{"type":"boolean"},"type":{"enum":["approve","edit","reject"]},"editedArgs":{"type":"object"}},"required":["approved"]}`
 	const either = `{"anyOf":[{"type":"object","required":["approved"],"properties":{"approved":{"type":"boolean"}}},{"type":"object","required":["type"],"properties":{"type":{"enum":["approve","reject"]}}},{"type":"boolean"}]}`

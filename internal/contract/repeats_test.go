@@ -12,7 +12,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// repeatsNaively compares each message with all questions and entries.
+// repeatsNaively reports whether the message m repeats an answer. It compares m with every question
+// and every entry.
 func repeatsNaively(m agui.Message, p *agui.Pause, entries []agui.ResumeEntry) bool {
 	if m.Role != "tool" || m.ToolCallID == "" {
 		return false
@@ -45,7 +46,8 @@ func TestRepeatedAnswersAreFoundWithoutASearch(t *testing.T) {
 			p = nil
 		}
 		var entries []agui.ResumeEntry
-		for _, id := range []string{"a", "b", "c"} { // a request cannot have the same id twice
+		// a request cannot have two entries with the same id
+		for _, id := range []string{"a", "b", "c"} {
 			if payload := one("payload", "none", "", `{"x": 1,"y":2}`, `"words"`, `true`); payload != "none" {
 				entries = append(entries, agui.ResumeEntry{InterruptID: id, Status: agui.Resolved, Payload: json.RawMessage(payload)})
 			}
@@ -61,9 +63,9 @@ func TestRepeatedAnswersAreFoundWithoutASearch(t *testing.T) {
 	})
 }
 
-// TestRepeatsInTheQuestionsOwnWords checks that a message on a call that was asked about is an
-// answer if it is a yes or a no in the question's own words. If these are unknown, the usual words
-// count.
+// TestRepeatsInTheQuestionsOwnWords: a tool message for the call of a question is an answer if its
+// content is the question's own value for yes or no. If the record does not have these values, the
+// usual forms of a yes and a no count.
 func TestRepeatsInTheQuestionsOwnWords(t *testing.T) {
 	question := func(call, yes, no string) agui.Interrupt {
 		return agui.Interrupt{ID: call, Object: fmt.Appendf(nil, `{"toolCallId":%q}`, call), Yes: json.RawMessage(yes), No: json.RawMessage(no)}
@@ -76,8 +78,8 @@ func TestRepeatsInTheQuestionsOwnWords(t *testing.T) {
 	}}
 	for name, c := range map[string]struct {
 		call, content string
-		repeats       bool // an answer to a question of p
-		forgotten     bool // if the question is unknown
+		repeats       bool // whether it is an answer to a question of p
+		forgotten     bool // whether it is an answer if the question is unknown
 	}{
 		"a yes in its own word":       {"confirms", `{"confirmed":true}`, true, false},
 		"a no with more in it":        {"confirms", `{"why":"no","confirmed":false}`, true, false},

@@ -9,8 +9,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestStanding checks that a refused answer is returned with the valid answer, as far as it is on
-// record.
+// TestStanding: if an answer is refused because another one counts, the refusal must contain what
+// the record has of that other answer.
 func TestStanding(t *testing.T) {
 	at, earlier := time.Date(2026, 11, 27, 11, 4, 0, 0, time.UTC), time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC)
 	asked := func() *agui.Pause {

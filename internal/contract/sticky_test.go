@@ -10,8 +10,8 @@ import (
 	"holdpoint/store"
 )
 
-// keptNaively returns the digest of the last answer to the same question if the run with it failed,
-// or "".
+// keptNaively returns the digest of the last answer to the same question, if the run with that
+// answer failed. Otherwise it returns "".
 func keptNaively(results []*store.Result, i agui.Interrupt) string {
 	for _, r := range results {
 		if r.Pause == nil || r.Digest == "" {

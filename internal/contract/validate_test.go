@@ -15,28 +15,28 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// validate validates one payload, as the only one of its request.
+// validate validates a payload as the only payload of its request.
 func validate(schema, payload json.RawMessage) error {
 	return patient(context.Background()).Validate(schema, payload)
 }
 
-// patient returns a Validator that counts steps and ignores the clock, because on a busy machine an
-// honest payload may need more time than a request has.
+// patient returns a Validator that counts steps and hardly limits the time. On a busy machine, even
+// an honest payload may need more time than Holdpoint allows for a request.
 func patient(ctx context.Context) *Validator {
 	v := NewValidator(ctx)
 	v.until = v.until.Add(time.Hour)
 	return v
 }
 
-// doubling returns a schema each of whose levels refers to the next one twice.
+// doubling returns a schema with many levels. Each level refers to the next level twice.
 func doubling(levels int, keyword, leaf string) string {
 	return `{"$ref":"#/$defs/0","$defs":{` + hostile.Many(levels, func(i int) string {
 		return fmt.Sprintf(`"%d":{"%s":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]}`, i, keyword, i+1, i+1)
 	}) + fmt.Sprintf(`,"%d":%s}}`, levels, leaf)
 }
 
-// hardPayloads are schemas and payloads that cost the library alone seconds or gigabytes, or make
-// it panic.
+// hardPayloads are schemas and payloads that need seconds or gigabytes in the library alone, or
+// make the library panic.
 var hardPayloads = []struct{ name, schema, payload string }{
 	{"a number of which no exact one is made", `{"properties":{"amount":{"minimum":1}}}`, `{"amount":1e9999999}`},
 	{"the same against maximum", `{"maximum":1}`, `1e9999999`},
@@ -78,8 +78,8 @@ var hardPayloads = []struct{ name, schema, payload string }{
 	{"names that are judged", `{"propertyNames":{"pattern":"(x?){200}y"}}`, `{` + hostile.Many(90_000, func(i int) string { return fmt.Sprintf(`"xxxxxxxxx%d":0`, i) }) + `}`},
 }
 
-// TestPayloadsThatAreHardToJudge checks that a payload that is too much work is refused soon, and
-// with little memory. If the schema is good, the payload may be accepted.
+// TestPayloadsThatAreHardToJudge checks that a payload that needs too much work is refused soon,
+// and with little memory. If the schema is good, the payload may also be accepted.
 func TestPayloadsThatAreHardToJudge(t *testing.T) {
 	for _, tt := range hardPayloads {
 		t.Run(tt.name, func(t *testing.T) {
@@ -98,7 +98,9 @@ func TestPayloadsThatAreHardToJudge(t *testing.T) {
 				t.Errorf("the schema was given up: %v", err)
 			}
 			if raceDetector {
-				return // it slows some code more than other code; make race runs this test again without it
+				// the race detector slows some code more than other code; make race also runs the
+				// test without it
+				return
 			}
 			mega := float64(len(tt.schema)+len(tt.payload)) / (1 << 20)
 			if most := 25 * unit.Seconds() * (1 + mega); cpu.Seconds() > most {
@@ -111,7 +113,7 @@ func TestPayloadsThatAreHardToJudge(t *testing.T) {
 	}
 }
 
-// hardSchemas cost the library alone a second or more, whatever the payload is.
+// hardSchemas are schemas that need a second or more in the library alone, whatever the payload is.
 var hardSchemas = []struct{ name, schema string }{
 	{"a number of which no exact one is made", `{"minimum":1e9999999}`},
 	{"a number of a million noughts", `{"multipleOf":1e999999}`},
@@ -138,9 +140,9 @@ func TestSchemasThatAreHardToCompile(t *testing.T) {
 	}
 }
 
-// FuzzValidate checks schemas and payloads of up to 64 KiB together: Validate never panics, stays
-// within a bound of CPU time and memory, and agrees with jsonschema without the meter on whether
-// the payload is valid, if it judges the payload at all.
+// FuzzValidate tests schemas and payloads of together up to 64 KiB. Validate must not panic, and
+// must stay within a bound of processor time and memory. If it does not give up, it must agree with
+// the jsonschema library on whether the payload is valid.
 func FuzzValidate(f *testing.F) {
 	for _, tt := range hardPayloads {
 		if len(tt.payload) < 4<<10 {
@@ -172,7 +174,7 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// bare returns the library's verdict without a meter.
+// bare validates a payload with the library alone, without Holdpoint's bounds.
 func bare(schema, payload string) error {
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
 	value, err2 := jsonschema.UnmarshalJSON(strings.NewReader(payload))
@@ -191,7 +193,7 @@ func bare(schema, payload string) error {
 	return s.Validate(value)
 }
 
-// TestHonestPayloads checks that the meter accepts the payloads that people send.
+// TestHonestPayloads checks that payloads as people send them stay within the bounds.
 func TestHonestPayloads(t *testing.T) {
 	rows := func(n int, row string) string { return `{"rows":[` + hostile.Many(n, hostile.Same(row)) + `]}` }
 	table := `{"type":"object","properties":{"rows":{"type":"array","items":{"$ref":"#/$defs/Row"}}},"$defs":{"Row":{"type":"object","required":["id","name"],"additionalProperties":false,
@@ -236,7 +238,7 @@ func TestHonestPayloads(t *testing.T) {
 	}
 }
 
-// TestJudgingEndsWithItsRequest checks that the end of the request's context stops the validation.
+// TestJudgingEndsWithItsRequest checks that validation stops when the context of the request ends.
 func TestJudgingEndsWithItsRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -248,8 +250,8 @@ func TestJudgingEndsWithItsRequest(t *testing.T) {
 	}
 }
 
-// TestOneBoundForAllPayloadsOfARequest checks that the payloads of a request share one bound, and
-// that the share of each grows with its size.
+// TestOneBoundForAllPayloadsOfARequest checks that all payloads of a request share one bound, and
+// that a larger payload gets a larger share.
 func TestOneBoundForAllPayloadsOfARequest(t *testing.T) {
 	v := patient(t.Context())
 	schema, payload := json.RawMessage(doubling(10, "allOf", `{"minimum":0}`)), json.RawMessage(`1`)
@@ -273,7 +275,7 @@ func TestOneBoundForAllPayloadsOfARequest(t *testing.T) {
 	}
 }
 
-// spent returns the processor time and the bytes that do uses.
+// spent runs do. It returns the processor time and the number of bytes that do has allocated.
 func spent(t *testing.T, do func()) (cpu time.Duration, bytes uint64) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -285,8 +287,8 @@ func spent(t *testing.T, do func()) (cpu time.Duration, bytes uint64) {
 	return cpu, after.TotalAlloc - before.TotalAlloc
 }
 
-// parsing returns the processor time for parsing one megabyte of JSON at the moment. Work is
-// measured in this unit and not in seconds, because a shared processor does less in a second.
+// parsing returns the processor time that parsing one megabyte of JSON needs at the moment. Tests
+// use it as their unit instead of seconds, because a shared processor does less work in a second.
 func parsing(t *testing.T) time.Duration {
 	t.Helper()
 	text := []byte("[" + strings.Repeat(`{"a":[1,2.5,"b"],"c":null},`, 40_000) + "1]")
@@ -301,7 +303,7 @@ func parsing(t *testing.T) time.Duration {
 	return cpu
 }
 
-// slower returns the factor by which the race detector slows the test.
+// slower returns the factor by which the race detector makes a test slower.
 func slower() float64 {
 	if raceDetector {
 		return 20

@@ -8,8 +8,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestQuestionThatCanOnlyBeCancelled uses questions with CancelOnly, whose content or whose outcome
-// is unknown.
+// TestQuestionThatCanOnlyBeCancelled tests questions with CancelOnly: their content is unknown, or
+// what became of them.
 func TestQuestionThatCanOnlyBeCancelled(t *testing.T) {
 	lost, other := interrupt("x", ""), interrupt("y", "")
 	lost.CancelOnly = true
@@ -49,9 +49,9 @@ func TestQuestionThatCanOnlyBeCancelled(t *testing.T) {
 	}
 }
 
-// TestCancelEndsWhatKeepsAnAnswer uses a backend that keeps an answer and ends its waiting run at a
-// cancel. The cancel is sent as one, in whatever form it was given. No answer except the kept one
-// is sent.
+// TestCancelEndsWhatKeepsAnAnswer tests a backend that keeps the first answer to a question, and
+// ends its waiting run when it gets a cancel. A cancel must be sent as a cancel, in whatever form
+// the client sent it. Of all other answers, only the kept one may be sent.
 func TestCancelEndsWhatKeepsAnAnswer(t *testing.T) {
 	ends := func(r store.Record) store.Record {
 		if r.Pause != nil {
@@ -106,7 +106,7 @@ func TestCancelEndsWhatKeepsAnAnswer(t *testing.T) {
 	}
 }
 
-// TestCancelOfADoubt checks that a cancel of a pause in doubt is sent if its backend reads a cancel
+// TestCancelOfADoubt checks that a cancel of a pause in doubt is sent if the backend reads a cancel
 // as a denial.
 func TestCancelOfADoubt(t *testing.T) {
 	two := endedRecord(store.Doubtful, endedBadly)
@@ -119,7 +119,7 @@ func TestCancelOfADoubt(t *testing.T) {
 	for name, c := range map[string]struct {
 		record  store.Record
 		answers []agui.Answer
-		never   bool // the backend reads a cancel as something else
+		never   bool // the backend does not read a cancel as a denial
 		do      Act
 	}{
 		"a cancel":                   {record: endedRecord(store.Doubtful, endedBadly), answers: []agui.Answer{cancelled("x")}, do: Reopen},
@@ -145,8 +145,9 @@ func TestCancelOfADoubt(t *testing.T) {
 	}
 }
 
-// TestUnusedAnswerIsReported uses the same answer with a new message, for a question whose run
-// ended in an error. The message is sent, and the client is told that the answer was not.
+// TestUnusedAnswerIsReported: a request has a new message, and repeats an answer. The run with that
+// answer failed, is in doubt or is lost. The message must be sent. The client must be told that the
+// answer was not used.
 func TestUnusedAnswerIsReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		record  store.Record
@@ -168,8 +169,9 @@ func TestUnusedAnswerIsReported(t *testing.T) {
 	}
 }
 
-// TestAnswerToADoubtWithAnotherQuestionOpen checks that the refusal is sent too, because the next
-// question alone would look as if the answer had been accepted.
+// TestAnswerToADoubtWithAnotherQuestionOpen: an answer is for a pause in doubt, and another
+// question is open. The client must get the refusal together with the open question. The question
+// alone would look as if the answer had been accepted.
 func TestAnswerToADoubtWithAnotherQuestionOpen(t *testing.T) {
 	for name, test := range map[string]struct {
 		how    store.EndKind
@@ -193,8 +195,8 @@ func TestAnswerToADoubtWithAnotherQuestionOpen(t *testing.T) {
 	}
 }
 
-// TestMessageThatWouldLockTheThread checks that the pause in doubt is reopened once, so that it is
-// cancelled before the message is sent.
+// TestMessageThatWouldLockTheThread: a pause is in doubt, and a message would lock the thread. The
+// pause must be reopened once, so that it is cancelled before the message is sent.
 func TestMessageThatWouldLockTheThread(t *testing.T) {
 	cancelledSince := endedRecord(store.Doubtful, endedBadly)
 	cancelledSince.Results = append([]*store.Result{{PauseID: "p2", EndKind: store.Finished, Pause: testPause(interrupt("y", ""))}}, cancelledSince.Results...)
@@ -222,8 +224,9 @@ func TestMessageThatWouldLockTheThread(t *testing.T) {
 	}
 }
 
-// TestQuestionThatOnlyAClientKnows checks that its cancel is sent if the backend is known, and is
-// sent before a message that would block the thread. Nothing else reopens the question.
+// TestQuestionThatOnlyAClientKnows: no record has the question that the client names. If the
+// backend is known, a cancel of the question must be sent. It must also be cancelled before a
+// message that would lock the thread. Nothing else may reopen the question.
 func TestQuestionThatOnlyAClientKnows(t *testing.T) {
 	named := testPause(interrupt("x", ""), interrupt("y", ""))
 	for name, c := range map[string]struct {
@@ -263,8 +266,8 @@ func TestQuestionThatOnlyAClientKnows(t *testing.T) {
 	}
 }
 
-// TestCancelThatIsNotSent checks that the person is told that nothing was sent, because the
-// backend may still wait.
+// TestCancelThatIsNotSent: if a cancel is not sent although the backend may still wait, the person
+// must be told that it was not sent.
 func TestCancelThatIsNotSent(t *testing.T) {
 	tomb := endedRecord(store.Doubtful, "")
 	tomb.Results[0].Tombstone, tomb.Results[0].Pause = true, nil
@@ -290,8 +293,9 @@ func TestCancelThatIsNotSent(t *testing.T) {
 	}
 }
 
-// TestPassesHere checks that a request that passes by the record of another thread is judged by its
-// own record, which may be blocked, or may have an end that the chat has not seen.
+// TestPassesHere: the record of another thread lets a request pass. Then the record of the
+// request's own thread must judge it too. That thread may be locked, or may have an end that its
+// chat has not seen.
 func TestPassesHere(t *testing.T) {
 	unseen := endedRecord(store.Finished, endedWell)
 	unseen.Results[0].EndUnseen = true

@@ -11,7 +11,7 @@ import (
 	"holdpoint/store"
 )
 
-// annAndBob makes Ann and Bob sign in one after the other in the same browser.
+// annAndBob configures tokens for two people, Ann and Böb.
 func (r *rig) annAndBob() {
 	r.Helper()
 	list, err := ParseTokens(fmt.Sprintf("ann sha256:%x\nB\u00f6b sha256:%x\n", sha256.Sum256([]byte("token of ann")), sha256.Sum256([]byte("token of bob"))))
@@ -19,8 +19,9 @@ func (r *rig) annAndBob() {
 	r.desk.opts.Tokens.Set(list)
 }
 
-// TestAnotherCaller: a request names the person for whom the page sends it. It does nothing in the
-// name of somebody else who has signed in in the same browser since.
+// TestAnotherCaller: each request of the page names the person for whom the page was loaded. If
+// somebody else has signed in in the same browser since, the request must do nothing in that
+// person's name.
 func TestAnotherCaller(t *testing.T) {
 	r := inMemory(t)
 	r.annAndBob()
@@ -53,16 +54,17 @@ func TestAnotherCaller(t *testing.T) {
 		t.Errorf("decided by %q", got)
 	}
 	b.headers = nil
-	b.do(200, "GET", "/v1/me", "") // a program need not say it
-	// The header is also checked for a token, and proves nothing by itself.
+	b.do(200, "GET", "/v1/me", "") // a program need not send the header
+	// The header is also compared with the owner of a token. The header alone proves nothing.
 	if code := r.ask(412, "GET", "/v1/me", "Authorization", "Bearer token of ann", callerHeader, "bob").Get("code").Str; code != codeAnother {
 		t.Errorf("with a token: %s", code)
 	}
 	r.ask(401, "GET", "/v1/me", "Authorization", "", callerHeader, "ann")
 }
 
-// TestSignOutAndTheStore: while the store cannot be read, it is unknown whether a session was
-// signed out. A person who signs out then is told that other processes do not know it.
+// TestSignOutAndTheStore: while the store cannot be read, the desk cannot know whether a session
+// was signed out. If a person signs out then, the desk must report that other processes do not know
+// it.
 func TestSignOutAndTheStore(t *testing.T) {
 	r := inMemory(t)
 	r.annAndBob()
@@ -82,10 +84,11 @@ func TestSignOutAndTheStore(t *testing.T) {
 		t.Errorf("not noted: %s, %s", code, b.cookies)
 	}
 	b.cookies = kept
-	b.do(401, "GET", "/v1/me", "") // this process knows it all the same
+	b.do(401, "GET", "/v1/me", "") // this process still knows that the session was signed out
 }
 
-// An awayStore cannot be read, or cannot be written.
+// An awayStore fails to load records if away is set, and fails to save the desk's notes if notes is
+// set.
 type awayStore struct {
 	store.Store
 	away, notes bool

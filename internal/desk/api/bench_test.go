@@ -19,8 +19,9 @@ import (
 	"holdpoint/store/redis"
 )
 
-// BenchmarkList measures a page of the open approvals, and one that looks at 2000 records for a
-// thread that does not exist, in a store with this many open threads.
+// BenchmarkList measures two requests on a store with this many open threads: a page of the open
+// approvals, and the approvals of a thread that does not exist. The second one looks at 2000
+// records.
 func BenchmarkList(b *testing.B) {
 	for _, e := range []struct {
 		name    string
@@ -79,7 +80,7 @@ func inMemoryFor(*testing.B) store.Store {
 	return memory.New(memory.Options{Entries: 100_000, Bytes: 1 << 30})
 }
 
-// deskOf returns a desk on a store with this many open threads.
+// deskOf returns a desk on the store kept, in which it opens this many threads.
 func deskOf(b *testing.B, kept store.Store, threads int) *Desk {
 	b.Helper()
 	list, err := ParseTokens(secret)

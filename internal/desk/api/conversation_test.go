@@ -10,8 +10,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// TestConversation: a caller with the right gets the end of the conversation, and no one else does.
-// An unknown conversation is left out.
+// TestConversation: a caller with the right to read gets the last messages of the conversation.
+// Other callers do not. If the conversation is unknown, it is left out.
 func TestConversation(t *testing.T) {
 	r := withRights(t)
 	var messages []string
@@ -57,7 +57,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// TestTurnsOfAnything: any other value is not a conversation.
+// TestTurnsOfAnything: a value that is not a list of messages has no turns.
 func TestTurnsOfAnything(t *testing.T) {
 	for text, want := range map[string]int{
 		"": 0, "null": 0, "{}": 0, `"x"`: 0, "[]": 0, "[null,1,{}]": 0, `[{"content":{"text":"x"}}]`: 0, `[{"content":[[],"x",{"type":"text","text":7}]}]`: 0, `[{"content":"x"}]`: 1, `[{"content":"` + "\xff" + `x"}]`: 1,
@@ -69,8 +69,8 @@ func TestTurnsOfAnything(t *testing.T) {
 	}
 }
 
-// FuzzTurns: whatever the messages are, there are few turns, each text can be a part of a JSON
-// response, and reading them ends.
+// FuzzTurns: reading any messages must end. The number of turns is limited, and each text must be
+// valid in a JSON response.
 func FuzzTurns(f *testing.F) {
 	for _, seed := range []string{`[{"role":"user","content":"x"}]`, `[{"content":[{"type":"text","text":"a"}]}]`, `[{"content":"` + "\xff" + `"}]`, `[`, `{}`} {
 		f.Add([]byte(seed))

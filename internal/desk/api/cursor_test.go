@@ -12,8 +12,9 @@ import (
 	"holdpoint/internal/desk/policy"
 )
 
-// TestCursorTellsNothing: a cursor at a row that its caller may not list reveals nothing about that
-// row, and cannot be forged. The pages are complete.
+// TestCursorTellsNothing: a cursor may point to a row that its caller may not list. It must reveal
+// nothing about that row, and must not be forgeable. The pages must still contain all approvals
+// that the caller may list.
 func TestCursorTellsNothing(t *testing.T) {
 	r := inMemory(t)
 	file, err := policy.Parse([]byte("access:\n  - names: [operator]\n    agents: [billing]\n    tenants: [acme]\n    rights: [decide]\n"))
@@ -29,7 +30,8 @@ func TestCursorTellsNothing(t *testing.T) {
 		r.open(n, p)
 		r.clock.advance(1e6)
 	}
-	free := r.ask(200, "GET", "/v1/approvals?limit=3").Get("next").Str // of somebody who may list all
+	// the cursor of a caller who may list all approvals
+	free := r.ask(200, "GET", "/v1/approvals?limit=3").Get("next").Str
 	r.desk.opts.Access = func() policy.Access { return file.Access }
 	var got []string
 	for next, pages := "", 0; ; pages++ {
@@ -54,7 +56,7 @@ func TestCursorTellsNothing(t *testing.T) {
 		}
 		for n := range raw {
 			if pages > 0 {
-				break // one cursor is enough
+				break // it is enough to change the first cursor
 			}
 			bent := slices.Clone(raw)
 			bent[n] ^= 1
@@ -77,7 +79,8 @@ func TestCursorTellsNothing(t *testing.T) {
 	}
 }
 
-// TestCursorUnderFIPS: cursors are encrypted with algorithms of FIPS 140-3.
+// TestCursorUnderFIPS: the encryption of cursors must work if only algorithms of FIPS 140-3 are
+// allowed.
 func TestCursorUnderFIPS(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCursorTellsNothing$", "-test.v")
 	cmd.Env = append(os.Environ(), "GODEBUG=fips140=only")

@@ -19,7 +19,8 @@ import (
 	"holdpoint/store"
 )
 
-// An agent writes decisions into the store, unless the test makes it fail.
+// An agent is a fake Agent. It writes decisions into the store, or returns the error fails if it is
+// set.
 type agent struct {
 	store store.Store
 	fails error
@@ -45,7 +46,7 @@ func (a *agent) Decide(ctx context.Context, key store.Key, pauseID string, who d
 	return a.store.Load(ctx, key, "")
 }
 
-// deciding returns a rig with an agent.
+// deciding returns a rig with an agent, so that approvals can be decided.
 func deciding(t *testing.T) (*rig, *agent) {
 	r := inMemory(t)
 	a := &agent{store: r.store}
@@ -53,7 +54,7 @@ func deciding(t *testing.T) (*rig, *agent) {
 	return r, a
 }
 
-// post sends a body with the token.
+// post sends a POST request with the operator's token. The response must have this status.
 func (r *rig) post(status int, path, body string, headers ...string) gjson.Result {
 	r.Helper()
 	req := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
@@ -78,8 +79,8 @@ func (r *rig) digest(n int, question int) string {
 	return p.Origin.AskedDigest(&p.Interrupts[question])
 }
 
-// TestDecide: the approval has the decision and who took it, and the same decision again changes
-// nothing.
+// TestDecide: after a decision, the approval must have it and the name of the person who took it.
+// The same decision sent again must change nothing.
 func TestDecide(t *testing.T) {
 	r, a := deciding(t)
 	a.lacks = []agui.ChatOnlyReason{agui.NoTools}
@@ -111,14 +112,14 @@ func TestDecide(t *testing.T) {
 	if got := ids(r.ask(200, "GET", "/v1/approvals")); len(got) != 0 {
 		t.Errorf("waiting are %v", got)
 	}
-	// A decided thread can still be freed.
+	// A thread whose question is decided can still be freed.
 	r.ask(200, "DELETE", "/v1/approvals/"+id(1))
 	if code := r.post(409, path, strings.Replace(body, "approve", "cancel", 1)).Get("code").Str; code != codeEnded {
 		t.Errorf("when it has ended: %s", code)
 	}
 }
 
-// TestDecideRefused: a refusal says what is wrong, and nothing is written.
+// TestDecideRefused: a refusal must name what is wrong, and nothing may be written.
 func TestDecideRefused(t *testing.T) {
 	r, a := deciding(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -206,8 +207,8 @@ func TestDecideRefused(t *testing.T) {
 	}
 }
 
-// TestReason: a reason becomes part of the answer if the question has a place for it, and is
-// refused otherwise.
+// TestReason: if the form of the question's answer has a member for a reason, the reason becomes
+// part of the answer. Otherwise a decision with a reason is refused.
 func TestReason(t *testing.T) {
 	r, _ := deciding(t)
 	for n, because := range map[int]string{1: "", 2: "reason"} {
@@ -244,8 +245,8 @@ func TestReason(t *testing.T) {
 	}
 }
 
-// TestDecideAtOnce: ten concurrent callers send different decisions. One counts, and the others are
-// told whose it is.
+// TestDecideAtOnce: ten callers send different decisions at the same time. One decision counts. The
+// other callers must be told who took it.
 func TestDecideAtOnce(t *testing.T) {
 	r, _ := deciding(t)
 	r.open(1, pause(1, "refund", `{}`))

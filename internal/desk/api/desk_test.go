@@ -32,7 +32,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const secret = "0123456789abcdef0123456789abcdef"
 
-// A clock stands still unless a test moves it.
+// A clock shows a fixed time until a test moves it.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -52,7 +52,7 @@ func (c *clock) advance(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// events keeps the desk's events.
+// events records the desk's events. If err is set, writing an event fails.
 type events struct {
 	list []event.Event
 	err  error
@@ -63,8 +63,8 @@ func (e *events) Take(one *event.Event) error {
 	return e.err
 }
 
-// A rig is a desk on a store, called as its clients do. Every response is checked against
-// docs/desk-api.yaml.
+// A rig is a desk on a store. Tests send it the same requests as its clients do, and each response
+// is checked against docs/desk-api.yaml.
 type rig struct {
 	*testing.T
 	store  store.Store
@@ -92,7 +92,8 @@ func inMemory(t *testing.T) *rig {
 	return newRig(t, memory.New(memory.Options{Now: c.now, ReplayTTL: time.Hour}), c)
 }
 
-// send sends a request with the token, and these headers.
+// send sends a request with the operator's token and these headers. headers has alternating names
+// and values; an empty value removes the header.
 func (r *rig) send(method, path string, headers ...string) *http.Response {
 	r.Helper()
 	req := httptest.NewRequest(method, path, nil)
@@ -109,7 +110,7 @@ func (r *rig) send(method, path string, headers ...string) *http.Response {
 	return res
 }
 
-// ask returns the body of a response, which must have that status.
+// ask sends a request and returns the body of the response, which must have this status.
 func (r *rig) ask(status int, method, path string, headers ...string) gjson.Result {
 	r.Helper()
 	res := r.send(method, path, headers...)
@@ -120,12 +121,13 @@ func (r *rig) ask(status int, method, path string, headers ...string) gjson.Resu
 	return gjson.ParseBytes(body)
 }
 
-// keyOf and pauseOf return values in proxy's form.
+// keyOf and pauseOf return a key and a pause's id in the form that the package proxy uses.
 func keyOf(n int) store.Key { return store.Key(fmt.Sprintf("%064x", n)) }
 func pauseOf(n int) string  { return fmt.Sprintf("%032x", n) }
 func id(n int) string       { return idOf(keyOf(n), pauseOf(n)) }
 
-// pause returns a pause that proxy could have made. args are the arguments of its call.
+// pause returns a pause with one call, as the package proxy makes it. args are the arguments of the
+// call.
 func pause(n int, tool, args string) agui.Pause {
 	return agui.Pause{
 		ID: pauseOf(n), Dialect: "langgraph", Finish: json.RawMessage(`{"type":"RUN_FINISHED","threadId":"old","runId":"r0"}`),
@@ -149,7 +151,7 @@ func (r *rig) open(n int, p agui.Pause) {
 	r.must(storetest.Do(r.Context(), r.store, keyOf(n), store.Ask{Pause: p}))
 }
 
-// ids returns the ids of a list.
+// ids returns the ids of the approvals in a list.
 func ids(list gjson.Result) (got []string) {
 	for _, a := range list.Get("approvals").Array() {
 		got = append(got, a.Get("id").Str)
@@ -157,8 +159,9 @@ func ids(list gjson.Result) (got []string) {
 	return got
 }
 
-// TestLifeOfAnApproval: an approval is shown while it is open, while it is carried, and after it
-// has ended; then it is forgotten. This holds in memory and in a file.
+// TestLifeOfAnApproval: an approval must be shown while it is open, while its answer is being sent,
+// and after its end, until its record is forgotten. This must hold for a store in memory and in a
+// file.
 func TestLifeOfAnApproval(t *testing.T) {
 	for name, open := range map[string]func(*clock) store.Store{
 		"memory": func(c *clock) store.Store { return memory.New(memory.Options{Now: c.now, ReplayTTL: time.Hour}) },
@@ -241,8 +244,8 @@ func (r *rig) lives() {
 	}
 }
 
-// TestFree: an operator frees a thread. The second time, and for an unknown thread, the request is
-// refused.
+// TestFree: an operator frees a thread, which withdraws its question. A second request must be
+// refused, and so must one for an unknown thread.
 func TestFree(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -279,7 +282,8 @@ func TestFree(t *testing.T) {
 	}
 }
 
-// TestFreeADoubt: a freed doubt stays a doubt in the record, and no client is told of it any more.
+// TestFreeADoubt: an operator frees a thread whose pause is in doubt. The record must keep the
+// pause as a doubt.
 func TestFreeADoubt(t *testing.T) {
 	for name, lapse := range map[string]bool{"said": false, "lapsed": true} {
 		t.Run(name, func(t *testing.T) {
@@ -307,7 +311,7 @@ func TestFreeADoubt(t *testing.T) {
 	}
 }
 
-// A broken store fails, or loses its replies, when a test says so.
+// A broken store fails, or loses a reply of the store behind it, as the test says.
 type broken struct {
 	store.Store
 	load, waiting error
@@ -341,8 +345,8 @@ func (b *broken) Do(ctx context.Context, key store.Key, step store.Step) (store.
 
 var errDown = errors.New("dial tcp 10.0.0.3:6379: connection refused")
 
-// TestFreeByALostReply: the store has closed the pause, and its reply was lost. The thread counts
-// as freed once, and the audit has one line.
+// TestFreeByALostReply: the store has closed the pause, but its reply is lost. The thread must
+// count as freed once, with one line in the audit.
 func TestFreeByALostReply(t *testing.T) {
 	r := inMemory(t)
 	times := 0
@@ -360,8 +364,8 @@ func TestFreeByALostReply(t *testing.T) {
 	}
 }
 
-// TestStoreThatIsAway: no caller gets an empty list instead of an error, and no response has an
-// internal address.
+// TestStoreThatIsAway: if the store fails, a caller must get an error and not an empty list. No
+// response may contain an internal address.
 func TestStoreThatIsAway(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -396,8 +400,8 @@ func TestStoreThatIsAway(t *testing.T) {
 	}
 }
 
-// TestPages: the pages contain each approval once, whatever their length and the filter, also
-// approvals that were opened in one microsecond.
+// TestPages: the pages of a list must contain each approval once, for each length of a page and
+// each filter. This includes approvals that were opened in the same microsecond.
 func TestPages(t *testing.T) {
 	r := inMemory(t)
 	const all = 450
@@ -443,7 +447,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestParameters: an unknown parameter is refused, never ignored.
+// TestParameters: a request with an unknown parameter must be refused.
 func TestParameters(t *testing.T) {
 	r := inMemory(t)
 	for query, code := range map[string]string{
@@ -464,7 +468,8 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// TestETag: an unchanged list is not sent again, even if its ages have changed.
+// TestETag: if nothing in a list has changed except the ages of its approvals, the response must be
+// 304.
 func TestETag(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -484,8 +489,8 @@ func TestETag(t *testing.T) {
 	}
 }
 
-// TestArgumentsThatAreShownRaw: arguments that parsers read differently are shown as raw text, with
-// a note.
+// TestArgumentsThatAreShownRaw: if parsers may read the arguments of a call in different ways, the
+// arguments must be shown as raw text, with a note.
 func TestArgumentsThatAreShownRaw(t *testing.T) {
 	for args, note := range map[string]string{
 		`{"amount":1,"amount":10000}`:             noteTwice,
@@ -515,7 +520,8 @@ func TestArgumentsThatAreShownRaw(t *testing.T) {
 	}
 }
 
-// TestLargeQuestion: a list leaves out large values, and a single approval has them all.
+// TestLargeQuestion: a list leaves out the large values of a question. The response for a single
+// approval has all of them.
 func TestLargeQuestion(t *testing.T) {
 	r := inMemory(t)
 	args := `{"text":"` + strings.Repeat("x", maxListed) + `"}`
@@ -530,8 +536,8 @@ func TestLargeQuestion(t *testing.T) {
 	}
 }
 
-// TestListOfLargeQuestions: however large the questions are, a response has its limit, and the next
-// page continues. A question without room is cut.
+// TestListOfLargeQuestions: however large the questions are, the size of a response is limited, and
+// the next page continues. A question for which no room is left is shortened.
 func TestListOfLargeQuestions(t *testing.T) {
 	r := inMemory(t)
 	const all = 150
@@ -565,8 +571,8 @@ func TestListOfLargeQuestions(t *testing.T) {
 	}
 }
 
-// TestRecordOfBefore: a record of an older version, without an origin, is shown as far as it is
-// known.
+// TestRecordOfBefore: a record of an older version has no origin. It must be shown with the data
+// that it has.
 func TestRecordOfBefore(t *testing.T) {
 	r := inMemory(t)
 	p := pause(1, "refund", `{}`)
@@ -582,7 +588,7 @@ func TestRecordOfBefore(t *testing.T) {
 	}
 }
 
-// TestRetired: a question that was not answered in time has ended by itself.
+// TestRetired: a question that nobody answered in time must end by itself.
 func TestRetired(t *testing.T) {
 	c := newClock()
 	r := newRig(t, memory.New(memory.Options{Now: c.now, PauseRetention: time.Hour, ReplayTTL: time.Hour}), c)
@@ -593,8 +599,8 @@ func TestRetired(t *testing.T) {
 	}
 }
 
-// TestAuditThatFails: a thread is freed although the audit could not be written, and the log says
-// so.
+// TestAuditThatFails: the audit cannot be written. The thread must still be freed, and the log must
+// report the failure.
 func TestAuditThatFails(t *testing.T) {
 	r := inMemory(t)
 	var logged strings.Builder
@@ -607,8 +613,8 @@ func TestAuditThatFails(t *testing.T) {
 	}
 }
 
-// TestAuditThatIsRequired: a thread is freed only after the audit has a line that announces it,
-// which precedes the line of its end.
+// TestAuditThatIsRequired: if the audit is required, a thread is freed only after the audit has a
+// line that announces it. The line about the end follows.
 func TestAuditThatIsRequired(t *testing.T) {
 	r := inMemory(t)
 	r.desk.opts.EventsRequired = true

@@ -17,8 +17,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// document is docs/desk-api.yaml. Its objects are closed here, so that an undescribed field is
-// found. A client is to ignore such a field.
+// document is docs/desk-api.yaml. Here its objects do not allow further fields, so that a field
+// that it does not describe is found. (A client must ignore such a field.)
 var document = sync.OnceValues(func() (routers.Router, error) {
 	doc, err := openapi3.NewLoader().LoadFromFile("../../../docs/desk-api.yaml")
 	if err != nil {
@@ -31,13 +31,15 @@ var document = sync.OnceValues(func() (routers.Router, error) {
 	return legacy.NewRouter(doc)
 })
 
-// undocumented are responses for paths and methods that the document does not have.
+// undocumented has the codes of responses for paths and methods that the document does not have.
 var undocumented = []string{codeNotFound, codeMethod}
 
-// unsaid are beginnings of queries that are refused, which the document cannot describe.
+// unsaid has the beginnings of queries that the desk refuses, but that the document cannot describe
+// as wrong.
 var unsaid = []string{"cursor=", "stat=", "tool=a&tool=b", "%zz"}
 
-// documented ends the test unless the document has the request, and the response in this form.
+// documented fails the test unless the document describes the request and this form of the
+// response.
 func documented(t *testing.T, req *http.Request, res *http.Response, body []byte) {
 	t.Helper()
 	router, err := document()
@@ -45,7 +47,7 @@ func documented(t *testing.T, req *http.Request, res *http.Response, body []byte
 		t.Fatal(err)
 	}
 	if res.StatusCode == http.StatusMethodNotAllowed {
-		return // a document has the methods that there are
+		return // the document has only the methods that exist
 	}
 	route, path, err := router.FindRoute(req)
 	if err != nil {
@@ -71,8 +73,8 @@ func documented(t *testing.T, req *http.Request, res *http.Response, body []byte
 	}
 }
 
-// documentedPost is documented for a request with a body. Its response must be the document's,
-// which cannot describe every faulty body.
+// documentedPost does the same as documented for a request with the body sent. The document cannot
+// describe every wrong body, so only the response is always checked.
 func documentedPost(t *testing.T, req *http.Request, sent string, res *http.Response, body []byte) {
 	t.Helper()
 	router, err := document()
@@ -99,18 +101,18 @@ func documentedPost(t *testing.T, req *http.Request, sent string, res *http.Resp
 	}
 }
 
-// problemCodes are the codes of the desk's responses.
+// problemCodes are the codes that responses of the desk may have.
 var problemCodes = []string{
 	codeUnauthenticated, codeTries, codeConnection, codeCrossOrigin, codeNotFound, codeMethod, codeParameter, codeNoApproval,
 	codeInProgress, codeEnded, codeStore, codeAudit, codeUnread,
 	codeForbidden, codeForged, codeKeys, codeChanges, codeNoSessions, codeNoTLS, codeAnother,
 	codeNoQuestion, codeNoCall, codeNoDigest, codeDigest, codeNotKnown, codeNoPlace, codeDecided, codeElsewhere, codeMediaType,
-	// Codes of the proxy's refusals.
+	// These are also codes of the proxy's refusals.
 	string(agui.InvalidPayload), string(agui.InterruptExpired), string(agui.ResumeConflict), string(agui.UnknownInterruptID),
 	string(agui.ApprovalUncertain), string(agui.ApprovalAmbiguous), string(agui.UpstreamStatus), string(agui.InternalError),
 }
 
-// TestDocumentHasEveryCode: the document and the code have the same codes.
+// TestDocumentHasEveryCode: docs/desk-api.yaml must list the same codes as problemCodes.
 func TestDocumentHasEveryCode(t *testing.T) {
 	doc, err := openapi3.NewLoader().LoadFromFile("../../../docs/desk-api.yaml")
 	if err != nil {
@@ -128,7 +130,7 @@ func TestDocumentHasEveryCode(t *testing.T) {
 	}
 }
 
-// TestUndocumentedIsFound: a field that the document does not describe fails the check.
+// TestUndocumentedIsFound: the check must fail for a field that the document does not describe.
 func TestUndocumentedIsFound(t *testing.T) {
 	if _, err := document(); err != nil {
 		t.Fatal(err)

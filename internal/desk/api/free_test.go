@@ -16,7 +16,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// TestFreeBesideAClaim: if a pause is claimed and freed at the same moment, one of both succeeds.
+// TestFreeBesideAClaim: a pause is claimed and freed at the same moment. Exactly one of the two
+// must succeed.
 func TestFreeBesideAClaim(t *testing.T) {
 	r := inMemory(t)
 	const times = 300
@@ -49,8 +50,8 @@ func TestFreeBesideAClaim(t *testing.T) {
 	}
 }
 
-// TestFreeIsPosted: the record has the webhook's notice once, written by the step that frees the
-// thread, even if its reply is lost.
+// TestFreeIsPosted: the step that frees a thread also writes the notice for the webhook. The record
+// must have this notice once, even if the reply of the store is lost.
 func TestFreeIsPosted(t *testing.T) {
 	for name, lost := range map[string]bool{"as usual": false, "a lost reply": true} {
 		t.Run(name, func(t *testing.T) {
@@ -89,8 +90,8 @@ func TestFreeIsPosted(t *testing.T) {
 	}
 }
 
-// TestFreeWhatCameToBeInDoubt: a pause is open when the desk reads it. Before it is freed it is
-// claimed, and then in doubt. So it must end as a doubt, and not as unanswered.
+// TestFreeWhatCameToBeInDoubt: the desk reads an open pause. Before the desk frees it, the pause is
+// claimed and falls into doubt. So it must end as a doubt, and not as withdrawn.
 func TestFreeWhatCameToBeInDoubt(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -111,8 +112,8 @@ func TestFreeWhatCameToBeInDoubt(t *testing.T) {
 	}
 }
 
-// TestForgottenEndHasItsDoor: the record knows who freed a thread for as long as it has the pause's
-// id.
+// TestForgottenEndHasItsDoor: as long as the record has the id of a freed pause, it must also have
+// who freed the thread.
 func TestForgottenEndHasItsDoor(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -123,8 +124,9 @@ func TestForgottenEndHasItsDoor(t *testing.T) {
 	}
 }
 
-// TestPagesWhileItMoves: whatever ends or is opened between two pages, the list continues after the
-// last one, ends, and misses no approval that was open all the time.
+// TestPagesWhileItMoves: between two pages of a list, approvals end and others are opened. The list
+// must continue after the last approval of the page before, and must end. It must contain every
+// approval that was open all the time.
 func TestPagesWhileItMoves(t *testing.T) {
 	r := inMemory(t)
 	const all = 300
@@ -145,7 +147,8 @@ func TestPagesWhileItMoves(t *testing.T) {
 			break
 		}
 		next = "&cursor=" + l.Get("next").Str
-		if page%2 == 0 { // the last one, to which the cursor points, and one of what is to come
+		// frees the last approval, to which the cursor points, and one of a later page
+		if page%2 == 0 {
 			r.ask(200, "DELETE", "/v1/approvals/"+got[len(got)-1])
 			if to := (page+1)*10 + 5; to < all {
 				r.send("DELETE", "/v1/approvals/"+id(to))
@@ -171,7 +174,8 @@ func TestPagesWhileItMoves(t *testing.T) {
 	}
 }
 
-// TestSlowStore: a page is cut short if its records take long, and the next one continues.
+// TestSlowStore: if loading the records takes long, a page must be cut short, and the next page
+// must continue.
 func TestSlowStore(t *testing.T) {
 	r := inMemory(t)
 	for n := range 3 * atOnce {
@@ -179,7 +183,7 @@ func TestSlowStore(t *testing.T) {
 		p.Origin = &agui.Origin{Agent: []string{"a", "b"}[n/(2*atOnce)], Thread: "t"}
 		r.open(n, p)
 	}
-	var mu sync.Mutex // records are loaded at once
+	var mu sync.Mutex // records are loaded concurrently
 	now := r.clock.now()
 	r.desk.opts.Now = func() time.Time {
 		mu.Lock()

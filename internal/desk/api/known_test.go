@@ -15,8 +15,8 @@ import (
 	"holdpoint/store/memory"
 )
 
-// TestUnknown: without a token no part of the API can be read, and unknown paths get the same
-// answer.
+// TestUnknown: without a token, a caller must get 401 for each path of the API, whether the path
+// exists or not.
 func TestUnknown(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -38,10 +38,10 @@ func TestUnknown(t *testing.T) {
 			}
 		}
 	}
-	r.ask(200, "GET", "/v1/approvals/"+id(1)) // it is still there
+	r.ask(200, "GET", "/v1/approvals/"+id(1)) // the approval still exists
 }
 
-// TestHeaders: no response may be cached, framed, or read as another type.
+// TestHeaders: no response may be cached, shown in a frame, or read as another content type.
 func TestHeaders(t *testing.T) {
 	r := inMemory(t)
 	for _, path := range []string{"/v1/approvals", "/v1/approvals/x", "/"} {
@@ -57,8 +57,9 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestManyWrongTokens: after several wrong tokens from an address each further one takes a second,
-// and is not logged. A correct one is accepted at once, and other addresses are not slowed.
+// TestManyWrongTokens: after several wrong tokens from one address, each further wrong token takes
+// a second, gets 429, and is not logged. A correct token is accepted at once, and other addresses
+// are not slowed.
 func TestManyWrongTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock()
@@ -96,7 +97,7 @@ func TestManyWrongTokens(t *testing.T) {
 		try("127.0.0.1:1", "wrong", 401, 0)
 		try("127.0.0.1:1", "wrong", 429, slowness)
 
-		for range maxTries { // one network
+		for range maxTries { // all addresses of a /64 network share one count
 			try("[2001:db8::1]:1", "wrong", 401, 0)
 		}
 		try("[2001:db8::2]:1", "wrong", 429, slowness)
@@ -115,7 +116,8 @@ func TestManyWrongTokens(t *testing.T) {
 	})
 }
 
-// TestTriesAreBounded: the memory for addresses is limited, and further addresses share one count.
+// TestTriesAreBounded: the desk remembers a limited number of addresses. All further addresses
+// share one count.
 func TestTriesAreBounded(t *testing.T) {
 	c := newClock()
 	tries := newTries(c.now)
@@ -140,7 +142,8 @@ func TestTriesAreBounded(t *testing.T) {
 	}
 }
 
-// TestPageOfAnotherOrigin: it frees nothing, even with the token.
+// TestPageOfAnotherOrigin: a page of another origin must not free a thread, even if it has the
+// token.
 func TestPageOfAnotherOrigin(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -152,7 +155,7 @@ func TestPageOfAnotherOrigin(t *testing.T) {
 	r.ask(200, "DELETE", "/v1/approvals/"+id(1), "Sec-Fetch-Site", "same-origin")
 }
 
-// TestConnectionThatIsRefused: the response says why, and nothing else is done.
+// TestConnectionThatIsRefused: the response must give the reason, and the request must do nothing.
 func TestConnectionThatIsRefused(t *testing.T) {
 	r := inMemory(t)
 	r.desk.opts.Refused = func(context.Context) (int, string) { return http.StatusServiceUnavailable, "too many" }

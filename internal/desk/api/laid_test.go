@@ -15,7 +15,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// TestEveryAnswerHasTheTime: problems have it too, by the store's clock once that is known.
+// TestEveryAnswerHasTheTime: each response has the current time, even if it is a problem. As soon
+// as the desk knows the clock of the store, it is the time of that clock.
 func TestEveryAnswerHasTheTime(t *testing.T) {
 	c, ahead := newClock(), newClock()
 	ahead.advance(time.Hour)
@@ -37,7 +38,8 @@ func TestEveryAnswerHasTheTime(t *testing.T) {
 	}
 }
 
-// TestKindsOfQuestions: a question's calls and schema determine how it is answered.
+// TestKindsOfQuestions: the calls and the schema of a question determine in which form it is
+// answered.
 func TestKindsOfQuestions(t *testing.T) {
 	for n, test := range []struct {
 		object, kind, choices string
@@ -69,8 +71,8 @@ func TestKindsOfQuestions(t *testing.T) {
 	}
 }
 
-// TestFieldsOfArguments: fields are made from the bytes of arguments: all of them for one question,
-// and one line of them in a list.
+// TestFieldsOfArguments: the fields of arguments have the same text as in the JSON. The response
+// for an approval has all fields, and a list has one line of them.
 func TestFieldsOfArguments(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{"amount":1.10,"to":"a","to":"b","note":"`+strings.Repeat("x ", 500)+`"}`))
@@ -89,7 +91,7 @@ func TestFieldsOfArguments(t *testing.T) {
 	}
 }
 
-// TestFieldsOfManyCalls: the fields of one approval are limited, however many calls it has.
+// TestFieldsOfManyCalls: the size of an approval's fields is limited, however many calls it has.
 func TestFieldsOfManyCalls(t *testing.T) {
 	r := inMemory(t)
 	p := pause(1, "refund", `{}`)
@@ -104,7 +106,8 @@ func TestFieldsOfManyCalls(t *testing.T) {
 	}
 }
 
-// TestArgumentsAsAFile: the file has all of them, and a browser runs nothing in it.
+// TestArgumentsAsAFile: the file must contain the complete arguments, and a browser must run
+// nothing in it.
 func TestArgumentsAsAFile(t *testing.T) {
 	r := inMemory(t)
 	args := `{"a":"<script>` + strings.Repeat("x", 300<<10) + "\u202e\"}"
@@ -126,7 +129,7 @@ func TestArgumentsAsAFile(t *testing.T) {
 	if f := r.ask(200, "GET", "/v1/approvals/"+id(1)).Get("questions.0.calls.0.fields.0"); !f.Get("truncated").Bool() || len(f.Get("text").Str) != 100<<10 {
 		t.Errorf("the field has %d bytes", len(f.Get("text").Str))
 	}
-	// The file is also there after the approval has ended.
+	// The file still exists after the approval has ended.
 	r.must(storetest.Do(r.Context(), r.store, keyOf(1), store.Close{PauseID: pauseOf(1), Result: store.Result{EndKind: store.Withdrawn}}))
 	if res := r.send("GET", path); res.StatusCode != http.StatusOK {
 		t.Errorf("ended: %d", res.StatusCode)
@@ -138,7 +141,8 @@ func TestArgumentsAsAFile(t *testing.T) {
 	r.ask(401, "GET", path, "Authorization", "")
 }
 
-// TestMarks: invisible text is marked, wherever it is in a question, and makes the question grave.
+// TestMarks: invisible text is marked in whatever part of a question it is. The question must then
+// be grave.
 func TestMarks(t *testing.T) {
 	const rlo = "\u202e"
 	for name, test := range map[string]struct {

@@ -19,7 +19,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// refund opens a question, and decides it.
+// refund opens a question about a refund, and decides it. more has further members of the
+// decision's JSON.
 func (r *rig) refund(n int, args, decision, more string) {
 	r.Helper()
 	p := pause(n, "refund", args)
@@ -30,8 +31,8 @@ func (r *rig) refund(n int, args, decision, more string) {
 	r.post(200, "/v1/approvals/"+id(n)+"/questions/"+fmt.Sprintf("i%d", n), fmt.Sprintf(`{"decision":%q,"digest":%q%s}`, decision, digest, more))
 }
 
-// TestEarlierDecisions: a question shows the last decisions on the same tool, and which of its
-// fields equal those that were approved.
+// TestEarlierDecisions: a question must show the last decisions about the same tool, and compare
+// its fields with those that were approved.
 func TestEarlierDecisions(t *testing.T) {
 	r, _ := deciding(t)
 	for n, amount := range []string{"1.10", "12.00", "40", "120.00"} {
@@ -53,7 +54,7 @@ func TestEarlierDecisions(t *testing.T) {
 			t.Errorf("%s is %q, want %q", path, got, want)
 		}
 	}
-	// Another tool, agent or tenant does not show these decisions.
+	// A question about another tool, or of another agent or tenant, must not show these decisions.
 	for n, change := range []func(tenant, agent, tool *string){
 		func(_, _, tool *string) { *tool = "delete" }, func(_, agent, _ *string) { *agent = "hr" }, func(tenant, _, _ *string) { *tenant = "other" },
 	} {
@@ -64,15 +65,15 @@ func TestEarlierDecisions(t *testing.T) {
 			t.Errorf("%d knows of it: %s", n, q)
 		}
 	}
-	// The decision on a question is not one of its earlier ones.
+	// The earlier decisions of a question must not include its own.
 	r.refund(40, `{"amount":1}`, "deny", ``)
 	if got := r.ask(200, "GET", "/v1/approvals/"+id(40)).Get("questions.0.similar.0.at").Str; got == "" || got == r.clock.now().Format(time.RFC3339) {
 		t.Errorf("the newest one is of %s", got)
 	}
 }
 
-// TestSecretsAreNotRemembered: if an edited approval has a secret as its answer, later readers see
-// the outcome and no value.
+// TestSecretsAreNotRemembered: an approval with edited arguments answers a question for a secret.
+// Later readers must see only that it was answered, and no value.
 func TestSecretsAreNotRemembered(t *testing.T) {
 	i := &agui.Interrupt{ID: "i", Secret: true, Calls: []agui.AskedCall{{Name: "login", Args: `{"user":"bob","password":""}`}}}
 	for _, edited := range []bool{true, false} {
@@ -103,7 +104,7 @@ func TestCompare(t *testing.T) {
 		before []*earlierDecision
 		want   string
 	}{
-		{`{"a":"x"}`, before(`{"a":"x"}`), ``}, // once is not usual
+		{`{"a":"x"}`, before(`{"a":"x"}`), ``}, // one earlier value is not enough to be usual
 		{`{"a":"x"}`, before(`{"a":"x"}`, `{"a":"x"}`), `a same`},
 		{`{"a":"y"}`, before(`{"a":"x"}`, `{"a":"x"}`), `a usual x`},
 		{`{"a":"y"}`, before(`{"a":"x"}`, `{"a":"z"}`), ``},
@@ -147,14 +148,15 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A forgetful store saves none of the desk's own records.
+// A forgetful store fails to save the desk's own records.
 type forgetful struct{ store.Store }
 
 var errForgets = errors.New("it remembers nothing")
 
 func (forgetful) Remember(context.Context, store.Key, store.Note, int) error { return errForgets }
 
-// TestNothingIsRemembered: a decision counts even if it cannot be remembered for later comparisons.
+// TestNothingIsRemembered: a decision must count even if the desk cannot save it for later
+// comparisons.
 func TestNothingIsRemembered(t *testing.T) {
 	r, _ := deciding(t)
 	r.desk.opts.Store = forgetful{r.store}
@@ -164,8 +166,8 @@ func TestNothingIsRemembered(t *testing.T) {
 	}
 }
 
-// TestEndedAreListed: approvals that were decided or given up at the desk are listed when they have
-// ended, newest first.
+// TestEndedAreListed: approvals that were decided or freed at the desk must be listed after their
+// end, the newest first.
 func TestEndedAreListed(t *testing.T) {
 	r, _ := deciding(t)
 	list := func(query string) gjson.Result { return r.ask(200, "GET", "/v1/approvals?state=ended"+query) }
@@ -202,8 +204,8 @@ func TestEndedAreListed(t *testing.T) {
 	}
 }
 
-// TestEndedInTwoPlaces: a pause that was decided partly at the desk and partly in the chat is
-// listed when it has ended.
+// TestEndedInTwoPlaces: one question of a pause is decided at the desk, and another in the chat.
+// The pause must be listed after its end.
 func TestEndedInTwoPlaces(t *testing.T) {
 	r, _ := deciding(t)
 	p := pause(1, "refund", `{}`)
@@ -230,8 +232,9 @@ func (r *rig) load(n int) store.Record {
 	return rec
 }
 
-// TestListCompares: a list shows the fields that differ from those that were approved, with one
-// more record for each tool, and only to callers who may read them.
+// TestListCompares: a list must show the fields of a question that differ from those approved
+// before. For this the desk may load only one more record for each tool. Callers who may not read
+// approvals must not get these fields.
 func TestListCompares(t *testing.T) {
 	r, _ := deciding(t)
 	for n, amount := range []string{"12.00", "120.00"} {
@@ -257,7 +260,8 @@ func TestListCompares(t *testing.T) {
 	if got[1].Get("questions.0.similar").Exists() {
 		t.Error("a list has the earlier decisions")
 	}
-	if n := counted.loads.Load(); n != 6+1 { // two are decided
+	// six threads (two are decided), and one record of the tool
+	if n := counted.loads.Load(); n != 6+1 {
 		t.Errorf("six threads on one tool take %d loads", n)
 	}
 	for n := range 2 * maxListTools {
@@ -278,7 +282,7 @@ func TestListCompares(t *testing.T) {
 	}
 }
 
-// A counting store counts loads.
+// A counting store counts the calls of Load.
 type counting struct {
 	store.Store
 	loads atomic.Int64
@@ -289,8 +293,9 @@ func (c *counting) Load(ctx context.Context, key store.Key, owner string) (store
 	return c.Store.Load(ctx, key, owner)
 }
 
-// TestEditedInOtherWords: an approval with other arguments in the agent's own form is remembered
-// with these. If they are for another tool, it is not compared with this one.
+// TestEditedInOtherWords: an approval in the agent's own form contains other arguments. Later
+// questions must be compared with these arguments. If the answer names another tool, it must not be
+// compared with questions about this tool.
 func TestEditedInOtherWords(t *testing.T) {
 	i := &agui.Interrupt{Calls: []agui.AskedCall{{Name: "refund", Args: `{"amount":5000}`}}}
 	said := &agui.Decision{Status: agui.Resolved, Verdict: approved, Edited: true, Payload: json.RawMessage(`{"type":"edit","edited_action":{"name":"refund","args":{"amount":5}}}`)}

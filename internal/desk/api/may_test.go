@@ -29,8 +29,8 @@ const rightsFile = `access:
 - {names: [root], agents: ["*"], tenants: ["*"], rights: [decide, operate, conversation]}
 `
 
-// withRights returns a rig with an agent, whose callers have rights by a file. Each caller's token
-// is "token of " and the name.
+// withRights returns a rig with an agent. A policy file sets the rights of its callers. The token
+// of each caller is "token of " and the caller's name.
 func withRights(t *testing.T) *rig {
 	t.Helper()
 	r, _ := deciding(t)
@@ -49,8 +49,8 @@ func withRights(t *testing.T) *rig {
 
 func as(name string) []string { return []string{"Authorization", "Bearer token of " + name} }
 
-// TestRights: who may do what. An approval that a caller may not list does not exist for that
-// caller: the response is the same, byte for byte, as for an approval that does not exist.
+// TestRights checks which caller may do what. If a caller may not list an approval, the response
+// must be the same, byte for byte, as if the approval did not exist.
 func TestRights(t *testing.T) {
 	r := withRights(t)
 	r.open(1, pause(1, "refund", `{"amount":4711}`))
@@ -138,20 +138,20 @@ func TestRights(t *testing.T) {
 	if freed.Get("end.by").Str != "janitor" || freed.Get("may.why.operate").Str != codeEnded {
 		t.Errorf("freed: %s", freed)
 	}
-	// The same holds after the approval has ended.
+	// The same must hold after the approval has ended.
 	same(t, r.raw("GET", path, "", as("other")...), r.raw("GET", "/v1/approvals/"+id(77), "", as("other")...))
 	same(t, r.raw("POST", question, said, as("other")...), r.raw("POST", "/v1/approvals/"+id(77)+"/questions/i1", said, as("other")...))
 	same(t, r.raw("DELETE", path, "", as("other")...), r.raw("DELETE", "/v1/approvals/"+id(77), "", as("other")...))
 	r.ask(200, "GET", path, as("reader")...)
-	// And after it is forgotten: a record without a known agent and tenant is for callers who may
-	// see all.
+	// When the approval is forgotten, its agent and tenant are unknown. Then only callers who may
+	// see everything may see it.
 	r.clock.advance(2 * time.Hour)
 	for name, status := range map[string]int{"reader": 404, "decider": 404, "other": 404, "root": 200} {
 		r.ask(status, "GET", path, as(name)...)
 	}
 }
 
-// raw returns a response as it is on the wire: its status, its headers and its body.
+// raw sends a request and returns the response as text: its status, its headers and its body.
 func (r *rig) raw(method, path, body string, headers ...string) string {
 	r.Helper()
 	req := httptest.NewRequest(method, path, strings.NewReader(body))
@@ -162,7 +162,7 @@ func (r *rig) raw(method, path, body string, headers ...string) string {
 	w := httptest.NewRecorder()
 	r.desk.ServeHTTP(w, req)
 	var text strings.Builder
-	_ = w.Result().Header.Write(&text) // to memory
+	_ = w.Result().Header.Write(&text) // writing to memory does not fail
 	return fmt.Sprint(w.Code, "\n", text.String(), w.Body)
 }
 
@@ -173,8 +173,8 @@ func same(t *testing.T, got, want string) {
 	}
 }
 
-// TestTenantsApart: a caller with rights in one tenant finds nothing of another one, by any filter
-// or page, even if both have the same agent and thread.
+// TestTenantsApart: a caller has rights in one tenant. No filter and no page may show it anything
+// of another tenant, even if both have the same agent and thread.
 func TestTenantsApart(t *testing.T) {
 	r := withRights(t)
 	for n := range 40 {
@@ -204,8 +204,8 @@ func TestTenantsApart(t *testing.T) {
 	}
 }
 
-// TestRightsOnARecordOfBefore: a pause without a known agent and tenant is for callers who may see
-// those of all.
+// TestRightsOnARecordOfBefore: the agent and the tenant of a pause are unknown. Only a caller who
+// may see those of all agents and tenants may see it.
 func TestRightsOnARecordOfBefore(t *testing.T) {
 	r := withRights(t)
 	p := pause(1, "refund", `{}`)
@@ -224,7 +224,8 @@ func TestRightsOnARecordOfBefore(t *testing.T) {
 	r.ask(200, "DELETE", "/v1/approvals/"+id(1), as("root")...)
 }
 
-// TestRightsOnARecordThatCannotBeRead: only callers who may list everything are told of it.
+// TestRightsOnARecordThatCannotBeRead: only callers who may list everything are told that a record
+// cannot be read.
 func TestRightsOnARecordThatCannotBeRead(t *testing.T) {
 	r := withRights(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -239,8 +240,8 @@ func TestRightsOnARecordThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestMay: what a caller with all rights may do depends on the question and its state. The code is
-// that of the problem which the action would get.
+// TestMay: what a caller with all rights may do depends on the question and its state. For each
+// action that is not allowed, may must have the code of the problem that the action would get.
 func TestMay(t *testing.T) {
 	r, a := deciding(t)
 	a.lacks = nil
@@ -248,7 +249,7 @@ func TestMay(t *testing.T) {
 	for n, tt := range []struct {
 		name   string
 		change func(p *agui.Pause)
-		want   string // what is allowed
+		want   string // the actions that are allowed
 		why    map[string]string
 	}{
 		{"a yes and no no", nil, "approve answer cancel", map[string]string{"deny": codeNotKnown, "edit": codeNotKnown}},
@@ -334,7 +335,7 @@ func TestMay(t *testing.T) {
 	}
 }
 
-// TestNobodyAsks: without a caller the desk shows nothing.
+// TestNobodyAsks: if a request has no caller, the desk must not show anything.
 func TestNobodyAsks(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))

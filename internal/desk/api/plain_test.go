@@ -11,14 +11,14 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// nested returns valid JSON with this many nested objects.
+// nested returns valid JSON with levels nested objects.
 func nested(levels int) string {
 	return strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels)
 }
 
-// TestQuestionsThatSomeProgramsCannotRead: a value that is nested too deep, or is not valid UTF-8,
-// is shown as raw text with a note, in each place that others have written. Every program can read
-// the list: it is valid UTF-8, and nested less than 64 levels deep.
+// TestQuestionsThatSomeProgramsCannotRead: parts of a question may be nested too deep, or may not
+// be valid UTF-8. Each such part must be shown as raw text with a note. Every program must be able
+// to read the list: it is valid UTF-8, and nested less than 64 levels deep.
 func TestQuestionsThatSomeProgramsCannotRead(t *testing.T) {
 	const broken = "{\"a\":\"x\xffy\"}"
 	for name, c := range map[string]struct{ text, note string }{
@@ -35,7 +35,7 @@ func TestQuestionsThatSomeProgramsCannotRead(t *testing.T) {
 			schema := `{"type":"object","default":` + c.text + `}`
 			schemaNote := c.note
 			if name == "what is fine" {
-				schemaNote = noteDeep // it is one level deeper
+				schemaNote = noteDeep // the schema is one level deeper than the value
 			}
 			p := pause(1, "ref\xffund", c.text)
 			p.Interrupts[0].Object = json.RawMessage("{\"id\":\"i1\",\"reason\":\"tool\xff_call\",\"message\":\"Su\xffre?\",\"responseSchema\":" + schema + "}")
@@ -85,8 +85,8 @@ func TestQuestionsThatSomeProgramsCannotRead(t *testing.T) {
 	}
 }
 
-// sameRunes reports whether two texts are equal except for the number of characters that stand for
-// invalid bytes.
+// sameRunes reports whether two texts are equal. Several consecutive replacement characters U+FFFD,
+// which stand for invalid bytes, count as one.
 func sameRunes(a, b string) bool {
 	one := func(s string) string {
 		return strings.Join(strings.FieldsFunc(s, func(c rune) bool { return c == utf8.RuneError }), "\uFFFD")
@@ -94,7 +94,7 @@ func sameRunes(a, b string) bool {
 	return one(a) == one(b)
 }
 
-// file returns the body of a file.
+// file returns the body of the response for path.
 func (r *rig) file(path string) string {
 	r.Helper()
 	var b strings.Builder

@@ -10,8 +10,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// TestSecretsAreNotShown: the answer to a question for a secret is not shown, before it is carried
-// and after its end.
+// TestSecretsAreNotShown: the answer to a question for a secret must not be shown, neither before
+// it is sent to the agent nor after its end.
 func TestSecretsAreNotShown(t *testing.T) {
 	r := inMemory(t)
 	p := pause(1, "refund", `{"amount":1}`)

@@ -18,22 +18,24 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A browser keeps its cookies, and adds the headers that say where its requests come from.
+// A browser sends requests to the desk. It keeps cookies, and adds the headers that say which site
+// has sent a request.
 type browser struct {
 	*rig
 	host    string
 	tls     bool
-	proxied bool // X-Forwarded-Proto says https
+	proxied bool // sends X-Forwarded-Proto: https
 	cookies []*http.Cookie
-	headers []string // pairs, beside Sec-Fetch-Site
-	site    string   // Sec-Fetch-Site, "" for none
+	headers []string // further headers: names and values in turn
+	site    string   // value of Sec-Fetch-Site; "" for no header
 }
 
 func (r *rig) browser() *browser {
 	return &browser{rig: r, host: "localhost:7082", site: "same-origin"}
 }
 
-// do sends a request, with the body as JSON if there is one.
+// do sends a request and returns the body of the response, which must have this status. If body is
+// not empty, it is sent as JSON.
 func (b *browser) do(status int, method, path, body string) gjson.Result {
 	b.Helper()
 	req := httptest.NewRequest(method, path, strings.NewReader(body))
@@ -85,8 +87,8 @@ func (b *browser) signIn(token string) {
 	}
 }
 
-// TestSession: a browser signs in with a token, acts as the token's owner, and signs out. The
-// cookie contains nothing of the token.
+// TestSession: a browser signs in with a token, acts as the owner of the token, and signs out. The
+// cookie must contain nothing of the token.
 func TestSession(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -116,7 +118,7 @@ func TestSession(t *testing.T) {
 	if len(b.cookies) != 0 {
 		t.Errorf("signed out, and there is %s", b.cookies)
 	}
-	b.cookies = old // somebody has kept it
+	b.cookies = old // somebody has kept the cookie
 	b.do(401, "GET", "/v1/approvals", "")
 	if len(b.cookies) != 0 {
 		t.Error("a cookie that counts no more is not taken back")
@@ -129,7 +131,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// TestSessionEnds: a session ends with time, with its token, and with the key that signed it.
+// TestSessionEnds: a session must end after some time. It must also end when its token is removed,
+// and when the key that signed it is removed.
 func TestSessionEnds(t *testing.T) {
 	r := inMemory(t)
 	sum := sha256.Sum256([]byte("token of ann"))
@@ -156,7 +159,8 @@ func TestSessionEnds(t *testing.T) {
 	}
 	set(secret)
 	again(401)
-	set(strings.Replace(file, "ann finance", "anna board", 1)) // the token's line says who somebody is, and not the cookie
+	// name and groups come from the token's line, and not from the cookie
+	set(strings.Replace(file, "ann finance", "anna board", 1))
 	b.cookies = slices.Clone(kept)
 	if me := b.do(200, "GET", "/v1/me", ""); me.Get("name").Str != "anna" || me.Get("groups").Raw != `["board"]` {
 		t.Errorf("me: %s", me)
@@ -174,8 +178,9 @@ func TestSessionEnds(t *testing.T) {
 	again(401)
 }
 
-// TestSessionsOfReplicas: processes with the same keys, tokens and store accept each other's
-// sessions, except those that one of them has signed out. Other processes do not.
+// TestSessionsOfReplicas: processes with the same keys, tokens and store must accept each other's
+// sessions, except sessions that one of them has signed out. A process with other keys must not
+// accept them.
 func TestSessionsOfReplicas(t *testing.T) {
 	one, other := inMemory(t), inMemory(t)
 	two := newRig(t, one.store, one.clock)
@@ -197,10 +202,10 @@ func TestSessionsOfReplicas(t *testing.T) {
 		b.do(401, "GET", "/v1/approvals", "")
 	}
 	second.rig = two
-	second.do(200, "GET", "/v1/me", "") // somebody's other session
+	second.do(200, "GET", "/v1/me", "") // a session that was not signed out
 }
 
-// TestForgedCookies: any other cookie signs nobody in.
+// TestForgedCookies: a cookie that the desk has not issued must not sign anybody in.
 func TestForgedCookies(t *testing.T) {
 	r := inMemory(t)
 	b := r.browser()
@@ -239,22 +244,22 @@ func TestForgedCookies(t *testing.T) {
 	}
 	b.cookies = []*http.Cookie{{Name: plainCookie, Value: good}}
 	b.do(200, "GET", "/v1/approvals", "")
-	b.tls = true // another host of the domain may have set it
+	b.tls = true // over TLS, another host of the domain may have set this cookie
 	b.do(401, "GET", "/v1/approvals", "")
 	b.headers = []string{"Authorization", "Bearer wrong"}
 	b.tls = false
 	b.cookies = []*http.Cookie{{Name: plainCookie, Value: good}}
-	b.do(401, "GET", "/v1/approvals", "") // a wrong token is not made good by a cookie
+	b.do(401, "GET", "/v1/approvals", "") // a wrong token is refused even with a valid cookie
 }
 
-// TestSignInByTLS: over TLS, or through a trusted proxy, the cookie is bound to TLS and to the
-// host. Over plain HTTP a browser can sign in on its own machine only.
+// TestSignInByTLS: over TLS, or behind a trusted proxy that uses TLS, the cookie is bound to TLS
+// and to the host. Over plain HTTP, only a browser on the desk's own machine can sign in.
 func TestSignInByTLS(t *testing.T) {
 	r := inMemory(t)
 	r.desk.opts.Trusted = func(req *http.Request) bool { return req.Header.Get("X-Test-Peer") == "" }
 	for name, tt := range map[string]struct {
 		b      browser
-		cookie string // "": refused
+		cookie string // name of the cookie; "" if the sign-in is refused
 	}{
 		"TLS":                        {browser{host: "desk.example.com", tls: true}, secureCookie},
 		"a trusted proxy":            {browser{host: "desk.example.com", proxied: true}, secureCookie},
@@ -286,7 +291,8 @@ func TestSignInByTLS(t *testing.T) {
 	}
 }
 
-// TestSignInRefused: a wrong token signs nobody in, and counts like a wrong token elsewhere.
+// TestSignInRefused: a wrong token must not sign anybody in. It counts as a wrong token of its
+// address.
 func TestSignInRefused(t *testing.T) {
 	r := inMemory(t)
 	b := r.browser()
@@ -310,8 +316,8 @@ func TestSignInRefused(t *testing.T) {
 	}
 }
 
-// TestCrossSite: a request with a cookie changes nothing unless the browser says that a page of the
-// desk has sent it, and it reads nothing for another page.
+// TestCrossSite: a request with a cookie may change something only if the browser says that a page
+// of the desk sent it. A page of another site must not be able to read anything.
 func TestCrossSite(t *testing.T) {
 	r, _ := deciding(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -323,7 +329,7 @@ func TestCrossSite(t *testing.T) {
 	}{
 		{"same-origin", "", false, true, true},
 		{"same-origin", "http://localhost:7082", false, true, true},
-		{"same-origin", "https://evil.example", false, true, true}, // no browser says so
+		{"same-origin", "https://evil.example", false, true, true}, // no real browser sends both
 		{"", "http://localhost:7082", false, true, true},
 		{"", "http://LOCALHOST:7082", false, false, false},
 		{"", "https://localhost:7082", true, true, true},
@@ -362,8 +368,8 @@ func TestCrossSite(t *testing.T) {
 	b.do(403, "POST", "/v1/approvals/"+id(1)+"/questions/i1", `{"decision":"approve","digest":"`+digest+`"}`)
 }
 
-// TestManyDecisions: a caller may make a number of changes at once, and then one every second.
-// Other callers are not delayed.
+// TestManyDecisions: a caller may make several changes at once, and then one change each second.
+// Other callers must not be delayed.
 func TestManyDecisions(t *testing.T) {
 	r, _ := deciding(t)
 	sum := sha256.Sum256([]byte("token of ann"))
@@ -388,8 +394,8 @@ func TestManyDecisions(t *testing.T) {
 	r.post(429, path, body)
 }
 
-// TestPathsOfNobody: below /v1 an unknown caller does not learn which paths exist. Other paths do
-// not exist for anyone, because the page serves its own before the API.
+// TestPathsOfNobody: an unknown caller gets 401 for each path below /v1, so it does not learn which
+// paths exist. All other paths get 404 here, because the desk's page is served before the API.
 func TestPathsOfNobody(t *testing.T) {
 	r := inMemory(t)
 	for path, status := range map[string]int{"/": 404, "/app.js": 404, "/v2": 404, "/v1/": 401, "/v1/x": 401, "/v1/me": 401} {
@@ -401,7 +407,8 @@ func TestPathsOfNobody(t *testing.T) {
 	}
 }
 
-// FuzzCookie: only cookies that the desk has issued sign anybody in, and none breaks the desk.
+// FuzzCookie: only a cookie that the desk has issued may sign anybody in. No cookie may make the
+// desk fail.
 func FuzzCookie(f *testing.F) {
 	list, err := ParseTokens(secret)
 	if err != nil {
@@ -414,7 +421,8 @@ func FuzzCookie(f *testing.F) {
 	s := &sessions{keys: keys, out: map[[16]byte]time.Time{}}
 	now := newClock().now()
 	plain := binary.BigEndian.AppendUint64(nil, uint64(now.Add(time.Hour).Unix()))
-	plain = append(plain, make([]byte, 16)...) // the same in each process of a fuzzer
+	// not random, so that all processes of a fuzzer have the same
+	plain = append(plain, make([]byte, 16)...)
 	given := base64.RawURLEncoding.EncodeToString(append(plain, sign([]byte("a key"), plain, &list[0])...))
 	for _, seed := range []string{"", given, given + "A", given[1:], "=", strings.Repeat("A", len(given))} {
 		f.Add(seed)

@@ -15,7 +15,7 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// asksAlot returns a pause with very many questions.
+// asksAlot returns a pause with 4096 questions.
 func asksAlot(n int) agui.Pause {
 	p := pause(n, "refund", `{}`)
 	one := p.Interrupts[0]
@@ -27,8 +27,8 @@ func asksAlot(n int) agui.Pause {
 	return p
 }
 
-// TestPausesOfVeryManyQuestions: a list has the first of them, and the number of the rest. Ten such
-// pauses do not displace a newer question from the page.
+// TestPausesOfVeryManyQuestions: a list must have only the first questions of such a pause, and the
+// number of the others. Ten such pauses must not push a newer question off the page.
 func TestPausesOfVeryManyQuestions(t *testing.T) {
 	r := inMemory(t)
 	for n := range 10 {
@@ -65,8 +65,8 @@ func TestPausesOfVeryManyQuestions(t *testing.T) {
 	}
 }
 
-// TestListOfAFewOfEachAgent: with perAgent one agent's approvals do not fill the response, whether
-// they are many or large, and the response names the agents that have more.
+// TestListOfAFewOfEachAgent: with the parameter perAgent, the approvals of one agent must not fill
+// the response, even if they are many or large. The response must name the agents that have more.
 func TestListOfAFewOfEachAgent(t *testing.T) {
 	r := inMemory(t)
 	text := `{"text":"` + strings.Repeat("x", maxListed-1000) + `"}`
@@ -91,8 +91,8 @@ func TestListOfAFewOfEachAgent(t *testing.T) {
 	for _, a := range l.Get("approvals").Array() {
 		counts[a.Get("agent").Str]++
 	}
-	// The first request looks at 2000 records to learn their agents, and later ones only at those
-	// that they need.
+	// The first request looks at 2000 records to learn their agents. Later requests look only at
+	// the records that they need.
 	if next := l.Get("next").Str; next != "" {
 		t.Errorf("it does not come to an end: %v", counts)
 	}
@@ -129,9 +129,9 @@ func (c *countedLoads) Load(ctx context.Context, key store.Key, owner string) (s
 	return c.Store.Load(ctx, key, owner)
 }
 
-// TestListTellsNothingOfOthers: a caller who may list none of the open approvals gets the same
-// bytes as if none were open, however many there are. A caller gets every approval that it may
-// list, however many others precede it.
+// TestListTellsNothingOfOthers: a caller may not list any open approval. It must get the same bytes
+// as if no approval were open, however many are open. A caller must get every approval that it may
+// list, however many approvals of others precede it.
 func TestListTellsNothingOfOthers(t *testing.T) {
 	r := withRights(t)
 	queries := []string{"", "?limit=1", "?state=decided", "?thread=t1", "?perAgent=1", "?agent=billing", "?state=doubt&limit=200"}
@@ -180,10 +180,11 @@ func TestListTellsNothingOfOthers(t *testing.T) {
 }
 
 // TestListThatTakesTooLong: a response ends when its time is over, and the next one continues
-// there. That is all it reveals: the approvals that the caller may list arrive whatever other rows
-// there are, and the last page has no next one.
+// there. A caller must learn nothing else from this. It must get all approvals that it may list,
+// whatever other rows exist, and the last page must have no next page.
 func TestListThatTakesTooLong(t *testing.T) {
-	for name, c := range map[string]struct{ before, behind []int }{ // his own, before and behind 3000 of others
+	// numbers of the caller's own approvals, before and behind 3000 approvals of others
+	for name, c := range map[string]struct{ before, behind []int }{
 		"behind":            {nil, []int{9000}},
 		"before":            {[]int{1}, nil},
 		"before and behind": {[]int{1, 2}, []int{9000, 9001}},
@@ -229,7 +230,7 @@ func TestListThatTakesTooLong(t *testing.T) {
 	}
 }
 
-// A slowLoads store takes a second for each record.
+// A slowLoads store needs a second to load a record.
 type slowLoads struct {
 	store.Store
 	clock *clock

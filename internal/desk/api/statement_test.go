@@ -11,7 +11,7 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// interrupt opens a question without a known call.
+// interrupt opens a question without a known call. change, if not nil, changes the question first.
 func (r *rig) interrupt(n int, object string, change func(*agui.Interrupt)) {
 	r.Helper()
 	p := pause(n, "", "")
@@ -22,8 +22,8 @@ func (r *rig) interrupt(n int, object string, change func(*agui.Interrupt)) {
 	r.open(n, p)
 }
 
-// TestStatements: what the agent sent with a question is shown as fields, in the list and by
-// itself.
+// TestStatements: data that the agent sent with a question must be shown as fields, in a list and
+// for a single approval.
 func TestStatements(t *testing.T) {
 	r := inMemory(t)
 	r.interrupt(1, `{"id":"q","message":"Pay?","metadata":{"langgraph":{"raw":{"message":"Pay?","action":"pay","args":{"supplier":"Nordlicht","amount":1250.0}}}}}`, nil)
@@ -48,8 +48,8 @@ func TestStatements(t *testing.T) {
 	r.ask(404, "GET", "/v1/approvals/"+id(2)+"/sent/q")
 }
 
-// TestStatementsOfAnInbox: a call that the agent names has its arguments, so that they can be
-// edited. A list has one line of them.
+// TestStatementsOfAnInbox: the agent's data names a call. A single approval must have the arguments
+// of the call, so that they can be edited. A list must have one line of fields of them.
 func TestStatementsOfAnInbox(t *testing.T) {
 	r, _ := deciding(t)
 	r.interrupt(1, `{"id":"q","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"}}},"metadata":{"langgraph":{"name":"send_email","args":{"to":"bob"},"index":0}}}`,
@@ -63,8 +63,9 @@ func TestStatementsOfAnInbox(t *testing.T) {
 	}
 }
 
-// TestStatementsAreBounded: a list has one line of them or none, an approval a limited part, and
-// the file all. Hidden text in them makes the question grave, even if it is not shown.
+// TestStatementsAreBounded: a list has one line of the agent's data, or nothing of it if it is too
+// large. A single approval has a limited part of it, and the file has all of it. Hidden text in the
+// data makes the question grave, even in a part that is not shown.
 func TestStatementsAreBounded(t *testing.T) {
 	r := inMemory(t)
 	long := strings.Repeat("x", fields.Whole.All)
@@ -86,7 +87,7 @@ func TestStatementsAreBounded(t *testing.T) {
 	}
 }
 
-// TestStatementsAreWithheld: a caller who may only list does not see them.
+// TestStatementsAreWithheld: a caller who may only list approvals must not see the agent's data.
 func TestStatementsAreWithheld(t *testing.T) {
 	r := withRights(t)
 	r.interrupt(1, `{"id":"q","message":"m","metadata":{"langgraph":{"name":"pay_4711","args":{"n":4711}}}}`, nil)
@@ -103,8 +104,8 @@ func TestStatementsAreWithheld(t *testing.T) {
 	same(t, r.raw("GET", "/v1/approvals/"+id(1)+"/sent/q", "", as("nobody")...), r.raw("GET", "/v1/approvals/"+id(77)+"/sent/q", "", as("nobody")...))
 }
 
-// TestEditedArguments: the arguments that replaced the question's are found in each form of
-// answers.
+// TestEditedArguments: the arguments that replace those of the question must be found in each form
+// of answer.
 func TestEditedArguments(t *testing.T) {
 	for payload, want := range map[string]string{
 		`{"approved":true,"editedArgs":{"n":1.10}}`:                                      `{"n":1.10}`,
@@ -115,7 +116,8 @@ func TestEditedArguments(t *testing.T) {
 		`{"decisions":[{"type":"approve"},{"type":"edit","edited_action":{"args":{}}}]}`: ``,
 		`{"type":"edit","edited_action":{"name":"other","args":{"n":1}}}`:                ``,
 		`{"approved":true}`: ``, `"yes"`: ``, `[]`: ``, ``: ``,
-		// More than one place has arguments, and backends differ in which one they use.
+		// Several places have arguments, and backends differ in which of them they use. So no
+		// arguments are returned.
 		`{"approved":true,"editedArgs":{"n":1},"edited_action":{"name":"pay","args":{"n":2}}}`: ``,
 		`{"approved":true,"editedArgs":{"n":1},"edited_args":{"n":2}}`:                         ``,
 		`{"approved":true,"editedArgs":{"n":1},"editedArgs":{"n":2}}`:                          ``,
@@ -129,7 +131,8 @@ func TestEditedArguments(t *testing.T) {
 	}
 }
 
-// TestEditedDecision: a decision with other arguments shows them, in a list as one line.
+// TestEditedDecision: a decision with other arguments must show these arguments; a list shows one
+// line of them.
 func TestEditedDecision(t *testing.T) {
 	r, _ := deciding(t)
 	p := pause(1, "pay", `{"amount":12500000,"currency":"JPY"}`)

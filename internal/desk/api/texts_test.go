@@ -11,8 +11,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the table of codes in docs/errors.md")
 
-// TestErrorsTable compares the codes of the desk in docs/errors.md with codeTexts. With -update it
-// writes the table.
+// TestErrorsTable compares the table of the desk's codes in docs/errors.md with codeTexts. With
+// -update it writes the table.
 func TestErrorsTable(t *testing.T) {
 	const file, marker = "../../../docs/errors.md", "<!-- codes of the desk -->"
 	text, err := os.ReadFile(file)
@@ -40,8 +40,8 @@ func TestErrorsTable(t *testing.T) {
 	}
 }
 
-// TestEveryCodeHasTexts: each code of the desk has one text for what happened and one for what to
-// do.
+// TestEveryCodeHasTexts: each code of the desk must have a text for what happened and a text for
+// what to do.
 func TestEveryCodeHasTexts(t *testing.T) {
 	var codes []string
 	for _, c := range codeTexts {
@@ -61,7 +61,7 @@ func TestEveryCodeHasTexts(t *testing.T) {
 	}
 }
 
-// TestNotesHaveCodes: each note has a code of its own.
+// TestNotesHaveCodes: each note must have a code, and no two notes the same code.
 func TestNotesHaveCodes(t *testing.T) {
 	seen := map[string]string{}
 	for _, note := range []string{noteUnknown, noteNoJSON, noteTwice, noteBroken, noteDeep, secretNote} {

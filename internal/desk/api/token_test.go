@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestParseTokens: which lines a file of tokens may have, and the errors for all others. No error
-// contains a part of a token.
+// TestParseTokens checks which lines a file of tokens may have, and the error for each other line.
+// An error must not contain a part of a token.
 func TestParseTokens(t *testing.T) {
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(secret)))
 	for text, want := range map[string]string{
@@ -53,7 +53,7 @@ func TestParseTokens(t *testing.T) {
 	}
 }
 
-// TestCaller: which caller a token belongs to.
+// TestCaller checks which caller is found for a token.
 func TestCaller(t *testing.T) {
 	sum := sha256.Sum256([]byte("the other's token, " + secret))
 	list, err := ParseTokens(fmt.Sprintf("%s\nann sha256:%x", secret, sum))

@@ -18,7 +18,7 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// A world is a store with pauses, and an agent that does with them what the test says.
+// A world is a store with pauses, and a fake Agent whose Carry does what the test says.
 type world struct {
 	t     *testing.T
 	store store.Store
@@ -56,7 +56,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// decided makes a thread of the agent with a decided pause.
+// decided opens a pause of the agent on the thread key, and decides its question.
 func (w *world) decided(key store.Key, agent string) {
 	w.t.Helper()
 	ctx := w.t.Context()
