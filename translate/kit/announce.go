@@ -8,14 +8,19 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// An Announcer is the integration that sent a CUSTOM on_interrupt event. Three integrations use the
-// name, each with a different value, and only one of them reads an answer in command.resume alone.
+// An Announcer is the integration that sent a CUSTOM on_interrupt event. Three integrations send an
+// event with this name, each with a different value. Only LangGraph's reads an answer that is in
+// command.resume alone.
 type Announcer int
 
-// NoDialect: the event is not an on_interrupt. LangGraph: the value is a string (adapters since
-// 2025-06 and 2025-07). Mastra: a string or an object with "type":"mastra_suspend". CrewAI: an
-// Interrupt object with a reason of CrewAI. Unsigned: any other value. LangGraph's adapters before
-// 2025-06 sent such a value, and other integrations may too.
+// The integrations, and the value of their event:
+//
+//   - NoDialect: the event is not an on_interrupt.
+//   - LangGraph: the value is a string (adapters since 2025-06 and 2025-07).
+//   - Mastra: the value is a string or an object with "type":"mastra_suspend".
+//   - CrewAI: the value is an Interrupt object with a reason of CrewAI.
+//   - Unsigned: any other value. LangGraph's adapters before 2025-06 sent such a value, and
+//     other integrations may too.
 const (
 	NoDialect Announcer = iota
 	LangGraph
@@ -26,7 +31,7 @@ const (
 
 const mastraSuspend = "mastra_suspend"
 
-// Announced returns the integration that announced a pause with the event.
+// Announced returns the integration that sent the event to announce a pause.
 func Announced(ev agui.Event) Announcer {
 	if ev.Type != agui.Custom || agui.View(ev.JSON).Get("name").Str != agui.OnInterrupt || !ev.Valid() {
 		return NoDialect

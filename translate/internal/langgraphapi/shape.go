@@ -29,11 +29,11 @@ const (
 	Inbox      Shape = "inbox"      // Agent Inbox, langgraph.prebuilt.interrupt
 	given      Shape = "given"      // the fields of the outcome are used unchanged
 
-	// Elicitation is a question of an MCP server, sent by langchain.mcp.
+	// Elicitation is a question of an MCP server, which langchain.mcp sends.
 	Elicitation Shape = "elicitation"
 )
 
-// These are the reasons of interrupts that have no reason of their own.
+// The reasons that Holdpoint sets if the backend's interrupt has no reason.
 const (
 	ReasonDefault  = "langgraph:interrupt"
 	reasonApproval = "langgraph:tool_approval"
@@ -60,28 +60,29 @@ func (n Native) ShapeOf() Shape {
 	return Plain
 }
 
-// IsReview reports whether the answer consists of one decision for each question of the value.
+// IsReview reports whether the value is a review. Its answer consists of one decision for each of
+// its questions.
 func (n Native) IsReview() bool {
 	return n.Shape == HITL || n.Shape == PerCall || n.Shape == Inbox || n.Shape == Elicitation
 }
 
-// AskedByNode reports whether a node asks about tool calls. It is false if a tool asks during its
-// own call.
+// AskedByNode reports whether a node of the graph asks about tool calls. It is false if a tool asks
+// while its own call runs.
 func (n Native) AskedByNode() bool { return n.IsReview() && n.Shape != Elicitation }
 
 const copilotKitValue = "__copilotkit_interrupt_value__"
 
-// A place identifies the native interrupt, and the action in it, that a published interrupt belongs
-// to.
+// A place says which native interrupt, and which action in it, a published interrupt belongs to.
 type place struct {
 	Native int `json:"n"`
 	Index  int `json:"i,omitempty"`
 }
 
-// Publish makes the interrupts that the client sees. calls are the tool calls that the client has
-// seen. ended are the earlier pauses of the thread. A run that only asks a question again does not
-// contain the call, and some clients do not send their history. So an interrupt that repeats an
-// earlier question gets the call of that question.
+// Publish makes the interrupts that the client gets. The parameter calls has the tool calls that
+// the client has seen. The parameter ended has the earlier pauses of the thread.
+//
+// A run that only asks a question again does not send the call again, and some clients do not send
+// their history. So if an interrupt repeats an earlier question, it gets the call of that question.
 func Publish(natives []Native, calls []agui.Call, ended []translate.EndedPause) []agui.Interrupt {
 	find := finder{calls: calls, used: make([]bool, len(calls))}
 	var list []agui.Interrupt
@@ -109,11 +110,12 @@ func Publish(natives []Native, calls []agui.Call, ended []translate.EndedPause) 
 	return list
 }
 
-// nameCalls adds the call to questions that were asked with a call before.
+// nameCalls adds a toolCallId to each question that repeats an earlier one, if the earlier question
+// had a call.
 func nameCalls(list []agui.Interrupt, ended []translate.EndedPause) {
 	type asked struct{ native, question string }
 	before := map[asked]*agui.Interrupt{}
-	for _, pause := range ended { // the newest pause is first
+	for _, pause := range ended { // ended begins with the newest pause
 		for n := range pause.Interrupts {
 			i := &pause.Interrupts[n]
 			key := asked{i.Native, i.Question}
@@ -139,27 +141,27 @@ func nameCalls(list []agui.Interrupt, ended []translate.EndedPause) {
 	}
 }
 
-// valueDigest returns a digest of the value, for question. It is computed once for all questions of
-// the value, because there may be very many.
+// valueDigest returns a digest of the value, as input of the function question. It is computed once
+// for all questions of the value, because there may be very many.
 func (n Native) valueDigest() []byte {
 	value := []byte(WithoutConfig(n.Value))
-	if gjson.ParseBytes(value).IsObject() { // a time that the graph computes differs when it asks again
+	if gjson.ParseBytes(value).IsObject() { // the graph may compute a new time when it asks again
 		value = agui.DeleteKey(agui.DeleteKey(value, "expiresAt"), "expires_at")
 	}
 	sum := sha256.Sum256(agui.Canonical(value))
 	return sum[:]
 }
 
-// question returns a string that is equal if the graph asks the same question again, whatever the
-// other fields of the interrupt are. The call is not part of it, because it depends on what the
-// client has seen.
+// question returns a string that identifies a question. It is the same if the graph asks the
+// question again, whatever the other fields of the interrupt are. It does not depend on the call,
+// because that depends on what the client has seen.
 func question(asked []byte, action int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", action, asked))
 	return hex.EncodeToString(sum[:12])
 }
 
-// fields are the fields of an Interrupt except id and metadata. schema is JSON text, or "". A nil
-// field is absent.
+// fields are the fields of an Interrupt except id and metadata. A nil field is left out. schema is
+// JSON, or "".
 type fields struct {
 	reason                   string // never empty
 	message, toolCallID      *string
@@ -167,9 +169,9 @@ type fields struct {
 	expiresAt, subagentRunID *string
 }
 
-// fields returns the fields of an interrupt that is one question. It follows the rules of the
-// adapter (interrupts.py, lg_interrupt_to_agui): camelCase is preferred to snake_case, and "" and
-// {} are kept.
+// fields returns the fields of an interrupt with a single question. It follows the rules of the
+// adapter (interrupts.py, lg_interrupt_to_agui): a key in camelCase has priority over one in
+// snake_case, and the values "" and {} are kept.
 func (n Native) fields(find *finder) fields {
 	v := gjson.ParseBytes(n.Value)
 	f := fields{reason: ReasonDefault}
@@ -190,15 +192,15 @@ func (n Native) fields(find *finder) fields {
 		f.expiresAt = firstString(v.Get("expiresAt"), v.Get("expires_at"))
 	}
 	f.overlay(n.Interrupt)
-	if n.Schema != nil { // LangGraph validates the answer with it
+	if n.Schema != nil { // LangGraph validates the answer by this schema
 		f.schema = string(n.Schema)
 	}
 	f.bindCall(find)
 	return f
 }
 
-// overlay replaces fields by those of the backend's own Interrupt. The adapter's default reason is
-// ignored.
+// overlay replaces fields by the fields of the Interrupt that the backend sent. It ignores the
+// default reason of the adapter.
 func (f *fields) overlay(g gjson.Result) {
 	if !g.Exists() {
 		return
@@ -214,14 +216,15 @@ func (f *fields) overlay(g gjson.Result) {
 	f.extras(g)
 }
 
-// extras copies the fields expiresAt and subagentRunId of the backend's own Interrupt.
+// extras copies the fields expiresAt and subagentRunId of the Interrupt that the backend sent.
 func (f *fields) extras(g gjson.Result) {
 	f.expiresAt = firstString(g.Get("expiresAt"), stringResult(f.expiresAt))
 	f.subagentRunID = firstString(g.Get("subagentRunId"), stringResult(f.subagentRunID))
 }
 
 // bindCall keeps toolCallId only if the client has seen the call, because a client cannot show a
-// card for an unknown call. Without a call, it replaces the reason tool_call, which promises one.
+// card for an unknown call. If there is no toolCallId, bindCall also replaces the reason tool_call,
+// because that reason promises a call.
 func (f *fields) bindCall(find *finder) {
 	if f.toolCallID != nil {
 		if at := find.byID(*f.toolCallID); at < 0 {
@@ -235,14 +238,16 @@ func (f *fields) bindCall(find *finder) {
 	}
 }
 
-// questionAbout returns the message of an interrupt about a tool call that has no message.
+// questionAbout returns the message of an interrupt about a call of the tool, if the backend sent
+// no message.
 func questionAbout(tool string) *string {
 	s := fmt.Sprintf(askCall, tool)
 	return &s
 }
 
-// object returns the AG-UI Interrupt without its id. about is the beginning of metadata.langgraph.
-// The object is composed of JSON text, so that the backend's values keep their bytes.
+// object returns the AG-UI Interrupt without its id. The parameter about is the begin of the object
+// metadata.langgraph. The result is put together from JSON texts, so that the backend's values keep
+// their exact bytes.
 func (n Native) object(f fields, about []byte) json.RawMessage {
 	o := []byte{'{'}
 	o = addString(o, "reason", &f.reason)
@@ -266,8 +271,8 @@ func addString(o []byte, key string, s *string) []byte {
 	return kit.AppendText(o, key, *s)
 }
 
-// metadataStart returns the beginning of metadata.langgraph with the whole value, for a question
-// that is not a review.
+// metadataStart returns the begin of the object metadata.langgraph, for a question that is not a
+// review. It contains the whole value of the interrupt.
 func (n Native) metadataStart() []byte {
 	if IsNull(n.Value) {
 		return []byte{'{'}
@@ -275,9 +280,9 @@ func (n Native) metadataStart() []byte {
 	return kit.AppendMember([]byte{'{'}, `"raw"`, string(n.Value))
 }
 
-// metadataStart returns the beginning of metadata.langgraph with the call of one action, so that a
-// page can show what an approval would run. It does not repeat the value with all actions of the
-// review.
+// metadataStart returns the begin of the object metadata.langgraph, for one action of a review. It
+// contains the call of the action, so that a page can show what an approval would run. It does not
+// contain the whole value, which has all actions of the review.
 func (r review) metadataStart(i int) []byte {
 	a := r.asks[i]
 	if r.shape == Elicitation {
@@ -293,9 +298,9 @@ func (r review) metadataStart(i int) []byte {
 	return m
 }
 
-// metadata returns the member metadata: the backend's own members and {"langgraph":{raw, or name,
-// args and index; ns, resumable, when, parallel}} without nulls. own is the beginning of the object
-// langgraph.
+// metadata returns the metadata of the interrupt: the backend's own members and {"langgraph":{raw,
+// or name, args and index; ns, resumable, when, parallel}}. It contains no null. The parameter own
+// is the begin of the object langgraph.
 func (n Native) metadata(own []byte) []byte {
 	m := []byte{'{'}
 	if given := n.Interrupt.Get("metadata"); given.IsObject() {
@@ -323,7 +328,8 @@ func (n Native) metadata(own []byte) []byte {
 	return append(m, '}')
 }
 
-// firstString returns the first value that is a string, even if it is empty.
+// firstString returns the first of the values that is a string. The string may be empty. It returns
+// nil if no value is a string.
 func firstString(values ...gjson.Result) *string {
 	for _, v := range values {
 		if v.Type == gjson.String {
@@ -340,8 +346,8 @@ func stringResult(s *string) gjson.Result {
 	return gjson.Result{Type: gjson.String, Str: *s}
 }
 
-// ObjectOf returns the first value that is present and not null, if it is an object. Clients fail
-// at a schema of another type (true).
+// ObjectOf returns the JSON of the first value that exists and is not null. If that value is not an
+// object, it returns "", because clients fail at a schema of another type (true).
 func ObjectOf(values ...gjson.Result) string {
 	for _, v := range values {
 		if v.Exists() && v.Type != gjson.Null {
@@ -354,7 +360,7 @@ func ObjectOf(values ...gjson.Result) string {
 	return ""
 }
 
-// A finder finds the tool calls that interrupts are about. Each call is used once.
+// A finder finds the tool calls that interrupts are about. It returns each call only once.
 type finder struct {
 	calls []agui.Call
 	used  []bool
@@ -364,8 +370,8 @@ func (f *finder) byID(id string) int {
 	return slices.IndexFunc(f.calls, func(c agui.Call) bool { return c.ID == id })
 }
 
-// call returns the id of the call that an action is about, or nil if the client has not seen the
-// call.
+// call returns the id of the tool call that the action a is about. It returns nil if the client has
+// not seen that call.
 func (f *finder) call(a ask) *string {
 	if a.call == "" {
 		return f.take(a.tool, a.args)
@@ -378,9 +384,9 @@ func (f *finder) call(a ask) *string {
 	return &f.calls[at].ID
 }
 
-// take returns the id of a call with the name and the arguments, or nil if the client has seen
-// none. It prefers calls without a result, and among these the calls of the last message, because a
-// middleware reviews them.
+// take returns the id of a call with this name and these arguments. It returns nil if the client
+// has not seen such a call. It prefers calls without a result. Of these it prefers the calls of the
+// last message, because a middleware reviews those.
 func (f *finder) take(name string, args json.RawMessage) *string {
 	best, bestRank := -1, -1
 	for i, c := range f.calls {
@@ -405,8 +411,8 @@ func (f *finder) take(name string, args json.RawMessage) *string {
 	return &f.calls[best].ID
 }
 
-// equalArgs compares arguments. Absent arguments count as {}, because a call of a tool without
-// parameters streams no delta.
+// equalArgs reports whether two arguments are equal. Missing arguments count as {}, because a call
+// of a tool without parameters streams no arguments.
 func equalArgs(args json.RawMessage, streamed string) bool {
 	streamed = cmp.Or(streamed, "{}")
 	if IsNull(args) {

@@ -12,16 +12,16 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Profile is the form of an answer. A hook or a tool of Strands gets the answer exactly as it is
-// sent, and nothing in the stream shows which forms it can read. The documented hook compares the
-// answer with "y" after lower(), and fails if it is not a text. Strands' own HumanInTheLoop accepts
-// only true and "y". Tools that were written for ag_ui_strands expect an envelope. So the operator
-// configures the form by the name of the interrupt.
+// A Profile is the form in which a hook or a tool of Strands gets an answer. It gets exactly what
+// Holdpoint sends, and the stream does not show which forms it can read. The documented hook
+// compares the answer with "y" after lower(), and fails if the answer is not a text. Strands' own
+// HumanInTheLoop accepts only true and "y". Tools that were written for ag_ui_strands expect an
+// envelope. So the operator configures the form for each name of an interrupt.
 type Profile string
 
-// Words is a text, as in Strands' documentation. Bool is true or false. Envelope is {"response":
-// payload} or {"cancelled": true}, as ag_ui_strands gives it to tools. Raw is the unchanged payload
-// or {"status":"cancelled"}, as @ag-ui/aws-strands gives it.
+// Words sends a text, as in Strands' documentation. Bool sends true or false. Envelope sends
+// {"response": payload} or {"cancelled": true}, as ag_ui_strands passes it to tools. Raw sends the
+// unchanged payload, or {"status":"cancelled"}, as @ag-ui/aws-strands passes it.
 const (
 	Words    Profile = "docs-string"
 	Bool     Profile = "bool"
@@ -32,7 +32,7 @@ const (
 var profiles = []Profile{Words, Bool, Envelope, Raw}
 
 // checkWords returns an error if the hook of the rule, or any known hook, could read the value for
-// no as an approval. It also returns an error if the value for yes is a denial or empty.
+// no as an approval. It also returns an error if the value for yes is empty, or a word for no.
 func (r Rule) checkWords() error {
 	asIs := r.profile() == Envelope || r.profile() == Raw
 	switch yes := r.yes(); {
@@ -61,7 +61,7 @@ func (r Rule) checkWords() error {
 	return nil
 }
 
-// sameWord reports whether a hook that compares words reads two values alike.
+// sameWord reports whether a hook that compares words treats the two values as equal.
 func sameWord(a, b json.RawMessage) bool {
 	x, y := gjson.ParseBytes(a), gjson.ParseBytes(b)
 	if x.Type == gjson.String && y.Type == gjson.String {
@@ -70,8 +70,8 @@ func sameWord(a, b json.RawMessage) bool {
 	return string(agui.Canonical(a)) == string(agui.Canonical(b))
 }
 
-// isYesWord and isNoWord report whether the documented hooks, Strands' own hooks or the samples
-// read a value as yes or as no.
+// isYesWord reports whether Strands' documented hooks, its own hooks or its samples read the value
+// as yes. isNoWord does the same for no.
 func isYesWord(v json.RawMessage) bool {
 	return isOneOf(v, "y", "yes", "t", "trust", "true", "a", "approve", "approved", "ok", "allow", "1")
 }
@@ -86,10 +86,11 @@ func isOneOf(v json.RawMessage, words ...string) bool {
 	return value.Type == gjson.String && slices.Contains(words, strings.ToLower(strings.TrimSpace(value.Str)))
 }
 
-// Decides reports whether an approval is sent as a fixed value. Then an answer needs only approved.
+// Decides reports whether every approval is sent as the same value. An answer then needs only the
+// member approved.
 func (r Rule) Decides() bool { return r.yes() != nil && r.Path == "" }
 
-// TakesEdits reports whether edited arguments are sent with an approval.
+// TakesEdits reports whether the backend gets edited arguments with an approval.
 func (r Rule) TakesEdits() bool {
 	return (r.profile() == Envelope || r.profile() == Raw) && (r.Path == "" || strings.HasPrefix(r.Path, "editedArgs"))
 }
@@ -101,7 +102,8 @@ func (r Rule) profile() Profile {
 	return r.Profile
 }
 
-// yes returns the value that is sent for an approval, or nil if the payload is sent unchanged.
+// yes returns the value that is sent for an approval. It returns nil if the payload is sent
+// unchanged.
 func (r Rule) yes() json.RawMessage { return r.word(r.Yes, `"y"`, `true`) }
 
 func (r Rule) no() json.RawMessage { return r.word(r.No, `"n"`, `false`) }
@@ -131,8 +133,8 @@ func (r Rule) Cancelled() json.RawMessage {
 	return r.no()
 }
 
-// Read returns the meaning of an answer in the words of the rule. known is its meaning according to
-// other readers. If that is clear, Read returns it.
+// Read returns the meaning of the answer according to the words of the rule. The parameter known is
+// the meaning that other readers have found. If known is clear, Read returns it unchanged.
 func (r Rule) Read(a agui.Answer, known agui.Reading) agui.Reading {
 	if a.Status != agui.Resolved || known.Meaning != agui.Unclear || len(a.Payload) == 0 {
 		return known
@@ -146,16 +148,16 @@ func (r Rule) Read(a agui.Answer, known agui.Reading) agui.Reading {
 	return known
 }
 
-// ValueFor returns the value that is sent for an answer. words reports that the hook that asked
-// accepts only words. Then ValueFor refuses an answer that is not a text, a yes or a no, because
-// the hook would fail at it or read it as a denial. The error is an *agui.RunError.
+// ValueFor returns the value that is sent for an answer. The parameter words says that the hook
+// that asked accepts only words. ValueFor then refuses an answer that is not a text, a yes or a no,
+// because the hook would fail at it or read it as a denial. The error is an *agui.RunError.
 func (r Rule) ValueFor(a agui.Answer, words bool) (json.RawMessage, error) {
 	if a.Status == agui.Cancelled {
 		return r.Cancelled(), nil
 	}
 	payload := a.Payload
 	if approved, _, decides := decisionOf(payload); r.Path != "" && decides && !approved {
-		if no := r.no(); no != nil { // whatever the payload has at the path
+		if no := r.no(); no != nil { // a denial counts, whatever the payload has at the path
 			return no, nil
 		}
 		return r.Cancelled(), nil
@@ -167,7 +169,8 @@ func (r Rule) ValueFor(a agui.Answer, words bool) (json.RawMessage, error) {
 		payload = valueAt(payload, r.Path)
 	}
 	if payload == nil {
-		if r.profile() == Envelope && r.Path == "" && !words { // a hook that only looks for cancelled would continue
+		// a hook that checks only for cancelled reads null as a yes, so hooks never get it
+		if r.profile() == Envelope && r.Path == "" && !words {
 			return json.RawMessage(`{"response":null}`), nil
 		}
 		return nil, agui.Errorf(agui.InvalidPayload, textNoPayload, a.ID)
@@ -179,9 +182,9 @@ func (r Rule) ValueFor(a agui.Answer, words bool) (json.RawMessage, error) {
 	return said, err
 }
 
-// valueAt returns the value at a path that the operator configured, or nil if there is none. It
-// also returns nil if the path has a repeated key, because some readers use the first value and
-// some the last.
+// valueAt returns the value of the payload at a path that the operator configured. It returns nil
+// if no value exists there. It also returns nil if a key of the path is repeated, because some
+// readers use the first value and others the last.
 func valueAt(payload json.RawMessage, path string) json.RawMessage {
 	value := kit.Payload(gjson.GetBytes(payload, path))
 	if string(agui.Canonical(value)) != string(agui.Canonical(kit.Payload(gjson.GetBytes(agui.Canonical(payload), path)))) {
@@ -196,9 +199,9 @@ func (r Rule) writeAnswer(id string, payload json.RawMessage, words bool) (json.
 	text := gjson.ParseBytes(payload).Type == gjson.String
 	switch {
 	case text && r.profile() == Bool && isNoWord(payload):
-		return no, nil // a hook that expects true or false reads "no" as true
+		return no, nil // a hook that expects true or false would read "no" as true
 	case text && words && r.profile() == Words && r.No != nil && isNoWord(payload) && !sameWord(payload, yes):
-		return no, nil // a hook with its own word for no may not know other words
+		return no, nil // a hook with its own word for no may not know others
 	case text && words && r.profile() == Bool && !isYesWord(payload) && !sameWord(payload, yes):
 		return nil, agui.Errorf(agui.InvalidPayload, textNeitherWord, id)
 	case text && words && yes != nil && strings.TrimSpace(gjson.ParseBytes(payload).Str) == "":
@@ -215,9 +218,10 @@ func (r Rule) writeAnswer(id string, payload json.RawMessage, words bool) (json.
 	return payload, nil
 }
 
-// decisionOf reads a yes or a no: true, false, or an object with approved. more reports that the
-// object has other members. A payload is approved only if every reader finds an approval. If
-// approved is repeated, or is spelled differently, one false is enough for a denial.
+// decisionOf returns the yes or no that a payload means: true, false, or an object with approved.
+// more is true if the object has other members. A payload is an approval only if every reader would
+// find an approval. If approved is repeated, or is spelled differently, a single false makes it a
+// denial.
 func decisionOf(payload json.RawMessage) (approved, more, ok bool) {
 	v := gjson.ParseBytes(payload)
 	if v.IsBool() {

@@ -2,8 +2,8 @@ package strandsapi
 
 import "holdpoint/internal/agui"
 
-// These are codes of a RUN_ERROR about a Strands agent. The last two are errors of the agent
-// itself, with the names that ag_ui_strands uses.
+// The codes of a RUN_ERROR about a Strands agent. The last two are for errors of the agent itself.
+// They have the names that ag_ui_strands uses.
 const (
 	CodeInterruptLost       agui.Code = "STRANDS_INTERRUPT_LOST"
 	CodeInterruptUnreadable agui.Code = "STRANDS_INTERRUPT_UNREADABLE"

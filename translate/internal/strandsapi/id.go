@@ -2,28 +2,33 @@ package strandsapi
 
 import "strings"
 
-// An ID is the information in the id of a Strands interrupt. The SDKs make the id from the source
-// of the interrupt (Python hooks/events.py and types/tools.py, TypeScript hooks/events.ts and
-// middleware/interrupt.ts). Python now calls the id opaque, so compare a parsed ID with what the
-// stream has shown.
+// An ID is what the id of a Strands interrupt says. The SDKs make the id from the source of the
+// interrupt (Python hooks/events.py and types/tools.py, TypeScript hooks/events.ts and
+// middleware/interrupt.ts). Python now documents the id as opaque, so compare a parsed ID with what
+// the stream has shown.
 type ID struct {
 	Python bool
 	Kind   Kind
-	// ToolUseID is the id of the call that the interrupt is about, or "". Up to 1.40 an agent that is
-	// used as a tool asks under the id of an inner call, which the client has not seen. Later versions
-	// use the id of the outer call, and Nested is set.
+	// ToolUseID is the id of the call that the interrupt is about, or "". If an agent is used as a
+	// tool, versions up to 1.40 use the id of an inner call, which the client has not seen. Later
+	// versions use the id of the outer call, and Nested is true.
 	ToolUseID string
 	Nested    bool
-	Name      string // the name of the interrupt; "" in Python, whose ids contain only a hash of it
+	Name      string // the interrupt's name; "" in Python, whose ids have only a hash of it
 }
 
-// Kind is the source of an interrupt.
+// A Kind is the source of an interrupt.
 type Kind int
 
-// BeforeCall is a hook before one tool call. FromTool is the tool itself, while it runs.
-// BeforeCalls is a hook before all calls of a turn. BeforeNode is a hook before a node of a graph
-// or a swarm. Other is middleware, or a hook before a model call. An id without a call is the same
-// in every thread and every turn.
+// The sources of interrupts:
+//
+//   - BeforeCall is a hook before one tool call.
+//   - FromTool is a tool while it runs.
+//   - BeforeCalls is a hook before all calls of a turn.
+//   - BeforeNode is a hook before a node of a graph or a swarm.
+//   - Other is middleware, or a hook before a model call.
+//
+// An id that contains no call is the same in every thread and every turn.
 const (
 	Other Kind = iota
 	BeforeCall
@@ -32,10 +37,11 @@ const (
 	BeforeNode
 )
 
-// AsksForCall reports whether the question is asked before the call runs, and not while it runs.
+// AsksForCall reports whether the interrupt asks before a call runs, and not while the call runs.
 func (id ID) AsksForCall() bool { return id.Kind == BeforeCall && !id.Nested }
 
-// ParseID parses the id of an interrupt. It returns false for an id that no Strands SDK makes.
+// ParseID parses the id of an interrupt. It returns false for an id that the SDKs of Strands do not
+// make.
 func ParseID(id string) (ID, bool) {
 	if rest, ok := strings.CutPrefix(id, "v1:"); ok {
 		return parsePython(rest)
@@ -43,8 +49,8 @@ func ParseID(id string) (ID, bool) {
 	return parseTypeScript(id)
 }
 
-// parsePython parses <source>:<object>:<uuid5 of the name>. The object may be a toolUseId with a
-// colon.
+// parsePython parses <source>:<object>:<uuid5 of the name>. The object may be a toolUseId that
+// contains a colon.
 func parsePython(rest string) (ID, bool) {
 	if outer, inner, ok := strings.Cut(rest, ":v1:"); ok {
 		return parseNested(outer, inner)
@@ -84,8 +90,8 @@ func parseNested(outer, inner string) (ID, bool) {
 	return one, ok && known && call != ""
 }
 
-// parseTypeScript parses <source>:<kind>:<object>:<name>. The name is not escaped and may have
-// colons.
+// parseTypeScript parses <source>:<kind>:<object>:<name>. The name is not escaped, so it may
+// contain colons.
 func parseTypeScript(id string) (ID, bool) {
 	source, rest, _ := strings.Cut(id, ":")
 	one := ID{Name: rest}

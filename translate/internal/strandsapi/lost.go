@@ -10,24 +10,24 @@ import (
 )
 
 // A LostDetector detects a question that ag_ui_strands up to 0.2.5 has dropped. That adapter ends a
-// run that asks as if the run was complete, and cannot be given an answer. The stream shows only
-// the call that waits, without a result. Other backends end a waiting run in the same way (agno,
+// run that asks as if the run was complete, and then accepts no answer. The stream shows only the
+// call that waits, without a result. Other backends end a run that asks in the same way (agno,
 // ag-ui-adk, Mastra with a working memory). So LostDetector also compares the rest of the stream
-// with what the adapter sends. The zero value is ready for a run without answers. It does not
-// allocate.
+// with what the adapter sends. The zero value is ready for a run without answers. LostDetector does
+// not allocate.
 type LostDetector struct {
 	begun, results int
-	first, last    agui.Type // of the events after RUN_STARTED
-	foreignEvent   bool      // the stream had an event that the adapter never sends
+	first, last    agui.Type // types of the first and the last event after RUN_STARTED
+	foreignEvent   bool      // the stream has an event that this adapter never sends
 }
 
-// LostHint is the log line about a run that LostDetector.LikelyAsked reports. A dialect writes it
-// once in a process.
+// LostHint is the log line about a run for which LostDetector.LikelyAsked reports true. A dialect
+// writes it only once.
 const LostHint = logLost
 
-// Observe records an event of the stream that is not terminal. The adapter is older than
-// protocolVersion. It sends its state directly after RUN_STARTED if the request has a state. It
-// never sends RAW events or chunks (ag_ui_strands 0.2.5, agent.py).
+// Observe notes an event of the stream that is not terminal. The following is true of ag_ui_strands
+// 0.2.5 (agent.py). It is older than protocolVersion. It sends its state directly after RUN_STARTED
+// if the request has a state. It never sends RAW events or chunks.
 func (l *LostDetector) Observe(ev agui.Event) {
 	switch ev.Type {
 	case agui.RunStarted:
@@ -46,9 +46,9 @@ func (l *LostDetector) Observe(ev agui.Event) {
 	l.last = ev.Type
 }
 
-// Passes reports whether Observe can skip events of the type until it sees an event of another
-// type. A call is counted by its END and its result. Of the last event, Observe only needs to know
-// whether it is a STATE_SNAPSHOT.
+// Passes reports whether Observe need not see events of type t until an event of another type
+// comes. A call is counted by its TOOL_CALL_END and its result. Of the last event, Observe needs to
+// know only whether it is a STATE_SNAPSHOT.
 func (l *LostDetector) Passes(t agui.Type) bool {
 	switch t {
 	case agui.RunStarted, agui.CallEnd, agui.CallResult:
@@ -61,16 +61,16 @@ func (l *LostDetector) Passes(t agui.Type) bool {
 	return l.first != agui.Unknown && (t == agui.StateSnapshot) == (l.last == agui.StateSnapshot)
 }
 
-// LikelyAsked reports whether the run that ended with finish probably asked a question. There are
-// two signs.
+// LikelyAsked reports whether the run that ended with the event finish probably asked a question.
+// It returns true in two cases.
 //
 // First, the run has no outcome, ends with a STATE_SNAPSHOT, as every version of the adapter sends
-// it, and has calls without a result. None of these calls is of a tool that the request
-// declares: a run that ends for such a call leaves its other calls without results too. The
-// calls are compared one by one only if the stream has more calls than results.
+// it, and has calls without a result. The request declares the tool of none of these calls: a run
+// that ends because of a client's call leaves its other calls without results too. The calls are
+// compared one by one only if the stream has more calls than results.
 //
-// Second, the run failed because the thread waits. The text of this error is Strands' own, and
-// newer adapters prevent the error.
+// Second, the run failed because the thread waits for an answer. The text of this error is Strands'
+// own. Newer adapters prevent the error.
 func (l *LostDetector) LikelyAsked(r *translate.Request, finish agui.Event) bool {
 	if finish.Type == agui.RunErrored {
 		return finish.Get("code").Str == string(CodeError) && strings.Contains(finish.Get("message").Str, "must resume from interrupt")

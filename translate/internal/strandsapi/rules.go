@@ -14,25 +14,26 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A Rule configures the questions of interrupts whose name matches a pattern. The zero value of
-// Profile means Words.
+// A Rule configures the questions of the interrupts whose name matches a pattern. An empty Profile
+// means Words.
 type Rule struct {
-	Names   string // a pattern of path.Match for the name of the interrupt
+	Names   string // pattern for the name of the interrupt, as in path.Match
 	Profile Profile
 	// Yes, No and Cancel are the values that are sent for an approval, a denial and a cancelled
-	// answer. nil selects the value of the profile. Path is the place of the answer in the payload, or
-	// "" for the whole payload.
+	// answer. If one is nil, the value of the profile is sent. Path says which part of the payload
+	// is the answer. If it is "", the whole payload is the answer.
 	Yes, No, Cancel json.RawMessage
 	Path            string
-	// Schema and Reason replace the schema and the reason that Holdpoint makes. nil and "" keep
-	// Holdpoint's.
+	// Schema and Reason replace the schema and the reason that Holdpoint makes. If they are nil and
+	// "", those of Holdpoint are used.
 	Schema json.RawMessage
 	Reason string
 
 	line int // the line of the rule in its file
 }
 
-// Rules are the content of an operator's file: rules by the names of interrupts, in order.
+// Rules are the content of a file that the operator writes. It has rules for the names of
+// interrupts, in order:
 //
 //	{
 //	  "questions": "gjson path in a frame to its questions",
@@ -42,16 +43,16 @@ type Rule struct {
 //	  ]
 //	}
 //
-// A rule has a name and at least one of answers, schema and reason. Each of these three is taken
-// from the first rule that has it and whose name matches.
+// A rule has a name and at least one of answers, schema and reason. For each of these three, the
+// first rule that matches the name and has it counts.
 type Rules struct {
 	Questions string
 	List      []Rule
 	file      string
 }
 
-// Answer returns the rule for the answers to an interrupt with the name, or false if no rule has
-// one.
+// Answer returns the rule for the answers to interrupts with this name. It returns false if no rule
+// configures them.
 func (r Rules) Answer(name string) (Rule, bool) {
 	return r.first(name, func(r Rule) bool { return r.Profile != "" })
 }
@@ -68,13 +69,13 @@ func (r Rules) Interpret(p agui.Pause, answers []agui.Answer, read []agui.Readin
 	}
 }
 
-// Schema returns the schema for an interrupt with the name, or nil if no rule has one.
+// Schema returns the schema for interrupts with this name. It returns nil if no rule has one.
 func (r Rules) Schema(name string) json.RawMessage {
 	rule, _ := r.first(name, func(r Rule) bool { return r.Schema != nil })
 	return rule.Schema
 }
 
-// Reason returns the reason for an interrupt with the name, or "" if no rule has one.
+// Reason returns the reason for interrupts with this name. It returns "" if no rule has one.
 func (r Rules) Reason(name string) string {
 	rule, _ := r.first(name, func(r Rule) bool { return r.Reason != "" })
 	return rule.Reason
@@ -102,7 +103,8 @@ func (r Rules) Denials() []json.RawMessage {
 	return list
 }
 
-// Refuse returns the first error of says, with the line of its rule.
+// Refuse calls the function says with each rule, and returns its first error, with the line of the
+// rule.
 func (r Rules) Refuse(says func(Rule) error) error {
 	for _, one := range r.List {
 		if err := says(one); err != nil {
@@ -115,7 +117,8 @@ func (r Rules) Refuse(says func(Rule) error) error {
 // MatchName reports whether a pattern matches the name of an interrupt.
 func MatchName(pattern, name string) bool { return kit.Names{pattern}.Match(name) }
 
-// UnmarshalText reads the value of a variable: the name of a file.
+// UnmarshalText reads the rules from a file. The parameter file is the value of the variable, which
+// is the name of the file.
 func (r *Rules) UnmarshalText(file []byte) error {
 	text, err := ReadFile(string(file))
 	if err != nil {
@@ -133,7 +136,7 @@ func (r *Rules) UnmarshalText(file []byte) error {
 // String returns the name of the file and the number of rules.
 func (r Rules) String() string { return r.StringFor(r.file) }
 
-// StringFor returns the string that String returns for a file with that name.
+// StringFor returns what String would return for a file with this name.
 func (r Rules) StringFor(file string) string {
 	switch {
 	case file == "":
@@ -144,7 +147,7 @@ func (r Rules) StringFor(file string) string {
 	return fmt.Sprintf("%s (%d rules)", file, len(r.List))
 }
 
-// ReadFile reads the file that is the value of a variable.
+// ReadFile reads the file that a variable names.
 func ReadFile(name string) ([]byte, error) {
 	text, err := os.ReadFile(name)
 	if err != nil && (agui.ValidJSON([]byte(name)) || strings.ContainsRune(name, '=')) {
@@ -153,14 +156,15 @@ func ReadFile(name string) ([]byte, error) {
 	return text, err // the error contains the name
 }
 
-// A Member is a member of a file of rules in addition to the rules. Read is called with its JSON.
+// A Member is a member that a file of rules may have in addition to the rules. Read gets the JSON
+// of the member's value.
 type Member struct {
 	Name string
 	Read func(json.RawMessage) error
 }
 
-// ParseRules parses a file of rules. beside are the other members that the file may have. Its
-// errors begin with the line.
+// ParseRules parses a file of rules. The parameter beside has the other members that the file may
+// have. Each error begins with the line at which it occurred.
 func ParseRules(text []byte, beside ...Member) (Rules, error) {
 	f := &rulesFile{text: bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))}
 	if err := json.Unmarshal(f.text, new(any)); err != nil {
@@ -201,15 +205,15 @@ func atLine(line int, err error) error { return fmt.Errorf("line %d: %w", line, 
 
 var errUnknown = errors.New(textNoMember)
 
-// A rulesFile is the text of a file of rules. It is read token by token, so that an error has its
-// line and a repeated key is noticed.
+// A rulesFile is the text of a file of rules. It is read token by token, so that errors can name
+// the line, and repeated keys are found.
 type rulesFile struct{ text []byte }
 
 func (f *rulesFile) line(at int) int {
 	return 1 + bytes.Count(f.text[:min(at, len(f.text))], []byte{'\n'})
 }
 
-// A value is a JSON value with its offset in the file.
+// A value is a JSON value in the file, with its offset.
 type value struct {
 	raw json.RawMessage
 	at  int
@@ -229,8 +233,8 @@ func excerpt(raw []byte) string {
 	return string(raw)
 }
 
-// object calls member for each member of an object at an offset in the file. what lists the names
-// of the allowed members, for the errors.
+// object calls the function member for each member of an object. The object is at the offset at in
+// the file. The parameter what lists the names of the allowed members, for errors.
 func (f *rulesFile) object(raw []byte, at int, what string, member func(key string, v value) error) error {
 	first := at + len(raw) - len(bytes.TrimLeft(raw, " \t\r\n"))
 	dec := json.NewDecoder(bytes.NewReader(raw))
