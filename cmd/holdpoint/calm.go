@@ -54,7 +54,8 @@ func (c *memoryReleaser) run(stop <-chan struct{}) {
 }
 
 // tick releases memory if no collection has run since the previous tick, and if enough was
-// allocated since the last release. The tick after such a release releases memory a second time.
+// allocated since the last release. After such a release, the next tick without a collection
+// releases memory a second time.
 func (c *memoryReleaser) tick() {
 	now := c.look()
 	busy := now.collections != c.last.collections

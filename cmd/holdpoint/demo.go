@@ -40,7 +40,7 @@ func showDemo(environ []string, t terminal) int {
 // so that the user can choose another port.
 func serveDemo(environ []string, t terminal) int {
 	listen := env.ToMap(environ)[prefix+"LISTEN"]
-	listen = cmp.Or(listen, "127.0.0.1:7080") // only this machine can reach the demonstration
+	listen = cmp.Or(listen, "127.0.0.1:7080") // by default, only this machine can reach it
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
 		fmt.Fprintf(t.err, textDemoServe, err, prefix)
@@ -63,7 +63,7 @@ func deskDemo(environ []string, t terminal) int {
 		return exitError
 	}
 	at := env.ToMap(environ)[prefix+"DESK_LISTEN"]
-	at = cmp.Or(at, "127.0.0.1:7082") // only this machine can reach the demonstration
+	at = cmp.Or(at, "127.0.0.1:7082") // by default, only this machine can reach it
 	logger := slog.New(slog.DiscardHandler)
 	kept := memory.New(memory.Options{})
 	var c *settings

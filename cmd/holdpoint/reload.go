@@ -145,7 +145,7 @@ func onHangup(hangups <-chan os.Signal, r *reloader, stop <-chan struct{}) {
 // notifyHangup returns a channel that receives the HUP signals, for onHangup. The function stop
 // ends this.
 func notifyHangup() (hangups chan os.Signal, stop func()) {
-	// one place, so that a HUP during a reload causes one more reload
+	// of capacity 1, so that a HUP during a reload causes one more reload
 	hangups = make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	return hangups, func() { signal.Stop(hangups) }

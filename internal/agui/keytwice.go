@@ -22,11 +22,11 @@ const (
 	// KeysOfData: the text is data, such as state, schemas and arguments. An object may have both
 	// id and ID as keys.
 	KeysOfData KeyPlace = iota
-	// KeysOfRun: the text is a run. Backends act on its root, its messages with their calls and
-	// approvals, its tools and its answers.
+	// KeysOfRun: the text is a run. Holdpoint or a backend acts on its root, its messages with
+	// their calls and approvals, its tools and its answers.
 	KeysOfRun
-	// KeysOfAnswer: the text is an answer, or contains answers. Backends act on all of it, except
-	// for the data in an answer.
+	// KeysOfAnswer: the text is an answer, or contains answers. Holdpoint or a backend acts on all
+	// of it, except for the data in an answer.
 	KeysOfAnswer
 
 	// The values for objects inside a run.

@@ -9,8 +9,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Members iterates over the members of a JSON object without copies. In the same pass it checks
-// that the text is JSON of at most MaxDepth, which would otherwise need a pass of its own.
+// Members iterates over the members of a JSON object without copying them. In the same pass it
+// checks that the text is valid JSON, nested at most MaxDepth deep, so that no second pass is
+// needed.
 //
 //	m := MembersOf(json)
 //	for m.Next() { .. m.Name(), m.Value .. }

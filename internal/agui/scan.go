@@ -130,8 +130,9 @@ func nestEnd(s string, i, depth int, opening byte) int {
 	}
 }
 
-// member returns the end of a key, whether the key has escapes, and the beginning and end of its
-// value. If checked is true, the text is valid, and the value is skipped.
+// member reads the member of an object whose key begins at i. It returns the end of the key,
+// whether the key has escapes, and the beginning and the end of the value. If checked is true, the
+// text is known to be valid, so the value is skipped without a check.
 func member(s string, i, depth int, checked bool) (behind int, escaped bool, value, end int) {
 	if i >= len(s) || s[i] != '"' {
 		return -1, false, -1, -1
@@ -154,8 +155,8 @@ func member(s string, i, depth int, checked bool) (behind int, escaped bool, val
 	return behind, escaped, value, valueEnd(s, value, depth)
 }
 
-// stringEnd returns the end of a string, and whether it has escapes. i is the position after its
-// first quote. It looks at eight bytes at once, and in a long string at 32.
+// stringEnd returns the end of a string, and whether the string has escapes. i is the position
+// after the string's first quote. It checks eight bytes at once, and in a long string 32 bytes.
 func stringEnd(s string, i int) (end int, escaped bool) {
 	for i < len(s) {
 		if len(s)-i >= 8 {
@@ -188,9 +189,9 @@ func stringEnd(s string, i int) (end int, escaped bool) {
 	return -1, escaped
 }
 
-// stringMarks returns the high bit of each of the first eight bytes of s that is a quote, a
-// backslash or a control character. It may also return that of a byte above one of those, so only
-// the lowest bit is used.
+// stringMarks returns a word with one bit for each of the first eight bytes of s: the high bit of
+// the byte is set if the byte is a quote, a backslash or a control character. Above the lowest bit
+// that is set, another bit may be set by mistake, so callers use only the lowest bit.
 func stringMarks(s string) uint64 {
 	const (
 		ones = 0x0101010101010101
@@ -230,7 +231,8 @@ func skipValue(s string, i int) int {
 	return -1
 }
 
-// skipString returns the end of a string in valid JSON. i is the position after its first quote.
+// skipString returns the end of a string in valid JSON. i is the position after the string's first
+// quote.
 func skipString(s string, i int) int {
 	if len(s)-i >= 8 {
 		if marks := stringMarks(s[i:]); marks != 0 {

@@ -21,8 +21,8 @@ type Case struct {
 	// Answers has the answers in the request, in whatever form they were sent. It is nil if the
 	// request has none.
 	Answers []agui.Answer
-	// ReadFor is the id of the pause that was open when the answers were read from the request, or
-	// "" if no pause was known.
+	// ReadFor is the id of a pause, open or ended. The answers were read from the request as
+	// answers to the questions of this pause. It is "" if no pause was known.
 	ReadFor string
 	// ReadError says why the answers could not be read. It is nil if they could.
 	ReadError *agui.RunError
@@ -52,8 +52,8 @@ type Case struct {
 	// the record of another thread, which has the question that the request answers. Apart from
 	// this question, the record does not affect the request.
 	OtherThread bool
-	// NewThreads reports that the client is a .NET client, which uses a new thread for each run unless
-	// the application keeps the thread.
+	// NewThreads reports that the client is a .NET client, which uses a new thread for each run
+	// unless the application keeps the thread.
 	NewThreads bool
 	// GivesUp reports that the client cannot answer the open pause in any form, and was sent the
 	// question as a text. A new message of the user then cancels the pause.

@@ -557,7 +557,7 @@ func (c *Case) inHistory() bool {
 	return !slices.ContainsFunc(c.Answers, func(a agui.Answer) bool { return a.Message == (agui.SeenMessage{}) })
 }
 
-// readForPause reports whether the answers were read from the request while this pause was open. To
+// readForPause reports whether the answers were read from the request as answers to this pause. To
 // compare ids is not enough: while a request waits, another question may open, and an answer in the
 // backend's own form names no id.
 func (c *Case) readForPause(pauseID string) bool { return c.ReadFor == "" || c.ReadFor == pauseID }

@@ -172,7 +172,7 @@ func enumeration(list []string, word string, total int) string {
 	}
 	switch len(list) {
 	case 0:
-		return textNoneAllowed // a schema may have an empty enum
+		return textNoneAllowed // a schema may have an enum without values
 	case 1:
 		return list[0]
 	}

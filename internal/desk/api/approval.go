@@ -195,7 +195,7 @@ type end struct {
 	Questions []answeredQuestion `json:"questions"`
 	// QuestionsLeft is how many questions are left out, if the end is in a list.
 	QuestionsLeft int  `json:"questionsLeft,omitempty"`
-	Forgotten     bool `json:"forgotten,omitempty"` // the record has only the ids of the questions
+	Forgotten     bool `json:"forgotten,omitempty"` // the record no longer has the questions and the answers
 }
 
 // An answeredQuestion is one question of an ended pause, with its answer.

@@ -49,8 +49,9 @@ func (p *player) record(ctx context.Context) error {
 }
 
 // resume returns the resume member of a request that answers all questions: each with a yes if yes
-// is set, otherwise each with a no. If no payload is known that means no, the entry is cancelled.
-// If no payload is known that means yes, the entry has a placeholder for the payload.
+// is set, otherwise each with a no. If no payload is known that means no, or if the question can
+// only be cancelled, the entry is cancelled. If no payload is known that means yes, the entry has a
+// placeholder for the payload.
 func resume(questions []agui.Interrupt, yes bool) string {
 	type entry struct {
 		InterruptID string          `json:"interruptId"`
