@@ -43,7 +43,8 @@ func newClocked(f form) *clocked {
 	return &clocked{before: before, after: after}
 }
 
-// take reads bytes that have arrived at this time. Delays are in microseconds.
+// take reads bytes that arrived at the time at, and records the delay of each complete frame in
+// microseconds.
 func (c *clocked) take(p []byte, at time.Time) error {
 	c.waiting = append(c.waiting, p...)
 	size := len(c.before) + stampDigits + len(c.after)
@@ -58,7 +59,7 @@ func (c *clocked) take(p []byte, at time.Time) error {
 	return nil
 }
 
-// pace runs one paced stream and returns the delay of each frame.
+// pace runs one paced stream and returns the delay of each frame, in microseconds.
 func (c *client) pace(ctx context.Context, t *target, frames int) ([]float64, error) {
 	ord := c.order(order{script: "text", cycles: frames})
 	s, err := ord.make()
@@ -100,23 +101,24 @@ func (c *client) pace(ctx context.Context, t *target, frames int) ([]float64, er
 	return clock.delays, nil
 }
 
-// bytes returns the number of bytes of the frames so far, including an incomplete one.
+// bytes returns the number of bytes that have arrived in frames, including an incomplete frame.
 func (c *clocked) bytes() int {
 	return len(c.delays)*(len(c.before)+stampDigits+len(c.after)) + len(c.waiting)
 }
 
-// A pacing is the results of the rounds of one target.
+// A pacing has the results of one target, with a value for each round.
 type pacing struct {
-	half, tail []float64 // µs
-	added      []float64 // half, less the value of the direct way in the same round
-	cpu        []float64 // µs for each frame
+	half, tail []float64 // p50 and p99 of the delays, in µs
+	added      []float64 // half minus the value of the target direct in the same round
+	cpu        []float64 // µs per frame
 }
 
-// pace measures one target once.
+// pace measures one target once, and appends the values to p.
 func (b *bench) pace(t *target, frames int, p *pacing) error {
 	c := b.client(readBuffer)
 	defer c.close()
-	if _, err := c.pace(b.ctx, t, 200); err != nil { // the first frames wait for connections and buffers
+	// the first frames wait for connections and buffers
+	if _, err := c.pace(b.ctx, t, 200); err != nil {
 		return err
 	}
 	var delays []float64
@@ -148,8 +150,8 @@ func (b *bench) pacing() error {
 		if !counts {
 			return nil
 		}
-		// Each measurement uses a new process, because the processors on which its threads run
-		// matter more than what they do.
+		// Each measurement uses a new process. On which processors its threads run changes the
+		// result more than what they do.
 		return b.fresh(t.kind, func(t *target) error { return b.pace(t, frames, got[t.name]) })
 	})
 	if err != nil {

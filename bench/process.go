@@ -15,24 +15,27 @@ import (
 	"time"
 )
 
-// A process is a part of the measurement that runs on its own: the origin, or a target.
+// A process is a part of the measurement that runs as a process of its own: the origin, or a
+// target.
 type process struct {
 	name    string
 	address string
 	cmd     *exec.Cmd
-	output  *os.File // a file, so that no process has to read the log during a measurement
+	output  *os.File // a file, so that nobody must read the log during a measurement
 	ended   chan struct{}
 }
 
-// startTime is how long a process may take until it listens.
+// startTime is the maximum time from the start of a process until it listens.
 const startTime = 30 * time.Second
 
-// start starts a command and waits until it listens. told finds the address in a line of its
-// output. If told is nil, the process listens on the given address.
+// start starts a command and waits until it listens. The function told returns the address if a
+// line of the command's output contains it, or "". If told is nil, the process listens on the
+// parameter address.
 func start(ctx context.Context, name, address string, env []string, told func(line string) string, command ...string) (*process, error) {
 	p := &process{name: name, address: address, cmd: exec.Command(command[0], command[1:]...), ended: make(chan struct{})}
 	p.cmd.Env = env
-	// The process ends when its standard input is closed, so that it does not outlive this program.
+	// The process ends when its standard input is closed. So it never runs longer than this
+	// program.
 	if _, err := p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -40,7 +43,7 @@ func start(ctx context.Context, name, address string, env []string, told func(li
 	if p.output, err = os.CreateTemp("", "holdpoint-bench-"); err != nil {
 		return nil, err
 	}
-	if err := os.Remove(p.output.Name()); err != nil { // the open file is kept by the kernel
+	if err := os.Remove(p.output.Name()); err != nil { // the kernel keeps the file while it is open
 		return nil, err
 	}
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
@@ -48,7 +51,7 @@ func start(ctx context.Context, name, address string, env []string, told func(li
 		return nil, err
 	}
 	go func() {
-		_ = p.cmd.Wait() // its output shows how it ended
+		_ = p.cmd.Wait() // the output shows how the process ended
 		close(p.ended)
 	}()
 	ctx, cancel := context.WithTimeout(ctx, startTime)
@@ -60,8 +63,8 @@ func start(ctx context.Context, name, address string, env []string, told func(li
 	return p, nil
 }
 
-// await waits until the process listens. The address is p.address, or is found by told in the
-// output.
+// await waits until the process listens. If told is nil, the address is p.address. Otherwise told
+// finds the address in the output.
 func (p *process) await(ctx context.Context, told func(line string) string) error {
 	for {
 		var err error
@@ -90,12 +93,12 @@ func (p *process) await(ctx context.Context, told func(line string) string) erro
 	}
 }
 
-// saidBytes is how much of a process's output is kept for errors.
+// saidBytes is how many bytes of a process's output are shown in an error.
 const saidBytes = 16 << 10
 
 // said returns the end of the process's output.
 func (p *process) said() string {
-	size, err := p.output.Seek(0, io.SeekCurrent) // the process writes at the same offset
+	size, err := p.output.Seek(0, io.SeekCurrent) // the process shares this offset when it writes
 	if err != nil {
 		return err.Error()
 	}
@@ -105,7 +108,7 @@ func (p *process) said() string {
 }
 
 // stop ends the process and its children. It lists the children first, because they get another
-// parent when the process has ended.
+// parent when their own parent has ended.
 func (p *process) stop() {
 	tree, err := p.tree()
 	if err != nil {
@@ -113,19 +116,20 @@ func (p *process) stop() {
 	}
 	select {
 	case <-p.ended:
-		tree = nil // the process has ended, and another may have its id
+		tree = nil // the process has ended, so another may have its id
 	default:
 	}
 	for _, pid := range tree {
 		if one, err := os.FindProcess(pid); err == nil {
-			_ = one.Kill() // it may have ended
+			_ = one.Kill() // the process may already have ended
 		}
 	}
 	<-p.ended
 	p.output.Close()
 }
 
-// tree returns the process and its children, because nginx works in children.
+// tree returns the ids of the process and of its children. nginx, for example, does its work in
+// children.
 func (p *process) tree() ([]int, error) {
 	parents, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -135,11 +139,12 @@ func (p *process) tree() ([]int, error) {
 	for _, path := range parents {
 		stat, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
-		// The line is pid (name) state ppid, and the name may contain anything, even parentheses.
+		// The line is: pid (name) state ppid. The name may contain anything, even parentheses.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		pid, _ := strconv.Atoi(strings.Split(path, "/")[2]) // the pattern requires a digit first; an error means that it is not a process
+		// the pattern only requires a first digit; on an error the path is not of a process
+		pid, _ := strconv.Atoi(strings.Split(path, "/")[2])
 		parent, err := strconv.Atoi(string(fields[1]))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %q", path, stat)
@@ -153,8 +158,8 @@ func (p *process) tree() ([]int, error) {
 	return list, nil
 }
 
-// cpu returns the CPU time of the process and its children, user and system, to the nanosecond.
-// Threads that have ended are not counted; Go, nginx and Node end no threads under load.
+// cpu returns the CPU time of the process and its children, user and system, in nanoseconds. It
+// does not include threads that have ended, but Go, nginx and Node end no threads under load.
 func (p *process) cpu() (time.Duration, error) {
 	tree, err := p.tree()
 	if err != nil {
@@ -181,7 +186,8 @@ func (p *process) cpu() (time.Duration, error) {
 	return total, nil
 }
 
-// memory returns the resident memory in bytes, now and at its maximum.
+// memory returns the resident memory of the process and its children in bytes: now, and at its
+// maximum.
 func (p *process) memory() (now, most int, err error) {
 	tree, err := p.tree()
 	if err != nil {
@@ -205,7 +211,7 @@ func (p *process) memory() (now, most int, err error) {
 	return now, most, nil
 }
 
-// kilobytes returns the value of a line of /proc/PID/status, in bytes.
+// kilobytes returns the value of a line of /proc/PID/status in bytes. The line has the value in kB.
 func kilobytes(status []byte, name string) (int, error) {
 	fields := bytes.Fields(status)
 	at := slices.IndexFunc(fields, func(f []byte) bool { return string(f) == name })

@@ -8,15 +8,16 @@ import (
 const (
 	quickRounds = 7
 	attempts    = 3
-	// margin is the part of a goal that the check requires. A lower ratio can be explained neither
-	// by noise nor by another machine. Holdpoint saves system calls and uses time of its own, so
-	// the same code has a worse ratio on a machine with fast system calls (1.36 and 0.95,
+	// margin is the part of a goal that the check requires. If a ratio is lower, neither noise nor
+	// a different machine can explain it. Holdpoint saves system calls and uses time of its own. So
+	// on a machine with fast system calls, the same code has a worse ratio (1.36 and 0.95,
 	// bench/README.md).
 	margin = 0.7
 )
 
-// storeShare and storeLimit are for the check of the stores: with twenty times as many threads in
-// the store, a step takes at most storeLimit times as long.
+// storeShare and storeLimit are for the check of the stores. In this check the large store has
+// twenty times as many threads as the small one, and a step may take at most storeLimit times as
+// long.
 const (
 	storeShare = 0.02
 	storeLimit = 4
@@ -24,14 +25,14 @@ const (
 
 var errTooSlow = errors.New("slower than it may be, in each attempt")
 
-// A bar is a ratio that must be reached.
+// A bar is the ratio that Holdpoint must reach to one target.
 type bar struct {
 	to    string
 	limit float64
 }
 
-// check measures the blast and fails if Holdpoint is far from its goal. The best of three attempts
-// counts, because noise changes a ratio by chance, but a slow proxy is slow each time.
+// check measures the blast, and returns an error if Holdpoint is far from its goal. The best of
+// three attempts counts. Noise changes a ratio by chance, but a slow proxy is slow in each attempt.
 func (b *bench) check() error {
 	bars := []bar{{"reverseproxy", margin * goalDefault}, {"reverseproxy-32k", margin * goalBuffers}}
 	for _, per := range []int{1, 20} {
@@ -57,11 +58,11 @@ func (b *bench) check() error {
 	return nil
 }
 
-// below returns a text for each bar that was missed.
+// below returns a text for each bar that Holdpoint did not reach.
 func below(got rates, bars []bar) []string {
 	var list []string
 	for _, one := range bars {
-		// With this form of the condition, NaN misses the bar too.
+		// The condition is written in this way so that NaN also counts as not reached.
 		if ratio := median(ratios(got.of("holdpoint"), got.of(one.to))); !(ratio >= one.limit) {
 			list = append(list, fmt.Sprintf("%.2f × %s, want at least %.2f", ratio, one.to, one.limit))
 		}
@@ -69,7 +70,8 @@ func below(got rates, bars []bar) []string {
 	return list
 }
 
-// checkStores fails if a step of a store becomes much slower with more threads.
+// checkStores returns an error if a step of a store becomes much slower when the store has more
+// threads.
 func (b *bench) checkStores() error {
 	was := b.settings
 	defer func() { b.settings = was }()
@@ -86,7 +88,7 @@ func (b *bench) checkStores() error {
 			}
 			b.report.flush(b.out)
 			passed = true
-			for _, g := range b.report.judge { // empty if the server is missing
+			for _, g := range b.report.judge { // empty if the server is not installed
 				if !(g.got <= storeLimit) {
 					passed = false
 					fmt.Fprintf(b.diag, "bench: attempt %d: %s: %.2f, want at most %d\n", n+1, g.what, g.got, storeLimit)

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// serveReference serves one of the proxies to compare with, which README.md describes.
+// serveReference serves one of the proxies with which Holdpoint is compared. README.md describes
+// them.
 func serveReference(name, upstream string) error {
 	to, err := url.Parse("http://" + upstream)
 	if err != nil {
@@ -38,17 +39,17 @@ func serveReference(name, upstream string) error {
 	return fmt.Errorf("no reference proxy %q", name)
 }
 
-// bursts is how much Holdpoint reads and writes at a time, if that much is available.
+// bursts is how many bytes Holdpoint reads and writes at a time, if they are available.
 const bursts = 128 << 10
 
-// reading returns a transport whose connections have a read buffer of this size.
+// reading returns a transport with a read buffer of the given size for each connection.
 func reading(buffer int) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.ReadBufferSize = buffer
 	return t
 }
 
-// A pool makes ReverseProxy copy in pieces of size bursts.
+// A pool makes ReverseProxy copy in pieces of up to 128 KiB, the value of bursts.
 type pool struct{}
 
 var copies = sync.Pool{New: func() any { return new([bursts]byte) }}
@@ -56,15 +57,16 @@ var copies = sync.Pool{New: func() any { return new([bursts]byte) }}
 func (pool) Get() []byte  { return copies.Get().(*[bursts]byte)[:] }
 func (pool) Put(b []byte) { copies.Put((*[bursts]byte)(b)) }
 
-// sips has ReverseProxy copy in pieces that hardly count as memory of a stream.
+// sips makes ReverseProxy copy in pieces that are so small that they hardly add to the memory of a
+// stream.
 type sips struct{}
 
 func (sips) Get() []byte { return make([]byte, 256) }
 func (sips) Put([]byte)  {}
 
-// reverse returns a handler as one writes it with the standard library. It uses EnableFullDuplex,
-// because without it a few in a hundred fast responses to a POST are cut off (golang/go#40747),
-// which makes a measurement void.
+// reverse returns a handler as a user writes it with the standard library. It also uses
+// EnableFullDuplex. Without it, a few in a hundred fast responses to a POST are cut off
+// (golang/go#40747), which makes a measurement void.
 func reverse(to *url.URL, p *httputil.ReverseProxy) http.Handler {
 	p.Rewrite, p.FlushInterval = func(r *httputil.ProxyRequest) { r.SetURL(to) }, -1
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -76,7 +78,8 @@ func reverse(to *url.URL, p *httputil.ReverseProxy) http.Handler {
 	})
 }
 
-// A naive decodes every event, encodes it again and flushes, as a simple proxy does.
+// A naive is a proxy that decodes every event, encodes it again and flushes it, as a simple proxy
+// does.
 type naive struct{ to *url.URL }
 
 // ServeHTTP implements http.Handler.
@@ -119,11 +122,12 @@ func (p naive) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if lines.Err() != nil {
-		panic(http.ErrAbortHandler) // otherwise a short stream would look complete
+		// without the panic, a stream that is cut off would look complete
+		panic(http.ErrAbortHandler)
 	}
 }
 
-// copyTCP copies bytes without parsing HTTP. It is the least that a proxy in user space can cost.
+// copyTCP copies bytes without parsing HTTP. No proxy in user space can cost less.
 func copyTCP(l net.Listener, upstream string) error {
 	for {
 		in, err := l.Accept()
@@ -143,8 +147,8 @@ func copyTCP(l net.Listener, upstream string) error {
 	}
 }
 
-// pump copies through a buffer. io.Copy would let the kernel copy, which is impossible for a proxy
-// that reads the bytes.
+// pump copies from src to dst through a buffer. io.Copy would let the kernel copy the bytes, but a
+// proxy that reads the bytes cannot do this.
 func pump(dst, src net.Conn) {
 	p := make([]byte, 32<<10)
 	for {
@@ -155,7 +159,7 @@ func pump(dst, src net.Conn) {
 			}
 		}
 		if err != nil {
-			_ = dst.(*net.TCPConn).CloseWrite() // it may be closed already
+			_ = dst.(*net.TCPConn).CloseWrite() // the connection may already be closed
 			return
 		}
 	}

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// A report is the output for the reader: tables in Markdown in the order of the measurements,
-// followed by the goals.
+// A report is the output for the reader. It has tables in Markdown, in the order of the
+// measurements, and then the goals.
 type report struct {
 	text  strings.Builder
 	judge []goal
 }
 
-// A goal is a goal with the measured value.
+// A goal is a limit with the value that was measured.
 type goal struct {
-	number int // its number in the list of README.md
+	number int // the goal's number in the list of README.md
 	what   string
 	got    float64
 	limit  float64
-	least  bool // got must be at least limit; otherwise at most
+	least  bool // got must be at least limit; if false, at most limit
 }
 
 func (g goal) met() bool { return g.least && g.got >= g.limit || !g.least && g.got <= g.limit }
@@ -44,7 +44,7 @@ func (r *report) line(format string, args ...any) {
 	fmt.Fprintf(&r.text, format+"\n", args...)
 }
 
-// table adds a table; the first column is text, the others are numbers.
+// table adds a table. The first column is text, and the other columns are numbers.
 func (r *report) table(head []string, rows [][]string) {
 	r.line("| %s |", strings.Join(head, " | "))
 	r.line("|---|%s", strings.Repeat("---:|", len(head)-1))
@@ -53,10 +53,10 @@ func (r *report) table(head []string, rows [][]string) {
 	}
 }
 
-// leftOut reports that a target is not in the tables, and why.
+// leftOut adds a line which says that a target is not in the tables, and why.
 func (r *report) leftOut(k kind, why error) { r.line("\n**%s is left out: %v.**", k.name, why) }
 
-// atLeast and atMost add a goal.
+// atLeast and atMost add a goal: got must be at least limit, or at most limit.
 func (r *report) atLeast(number int, got, limit float64, what string, args ...any) {
 	r.judge = append(r.judge, goal{number, fmt.Sprintf(what, args...), got, limit, true})
 }
@@ -65,13 +65,13 @@ func (r *report) atMost(number int, got, limit float64, what string, args ...any
 	r.judge = append(r.judge, goal{number, fmt.Sprintf(what, args...), got, limit, false})
 }
 
-// flush prints the finished tables, because measurements take minutes.
+// flush prints the tables that are finished, because a whole benchmark takes minutes.
 func (r *report) flush(w io.Writer) {
 	fmt.Fprint(w, r.text.String())
 	r.text.Reset()
 }
 
-// goals prints the goals that were measured.
+// goals prints all goals that were measured, in the order of their numbers.
 func (r *report) goals(w io.Writer) {
 	slices.SortStableFunc(r.judge, func(a, b goal) int { return a.number - b.number })
 	r.title("Goals")

@@ -7,30 +7,31 @@ import (
 	"strings"
 )
 
-// mark is replaced by the number of the cycle in a block, so that all frames of a stream differ.
+// mark is a placeholder in a block. The number of the repetition replaces it, so that all frames of
+// a stream differ.
 const mark = "########"
 
 // A script is a stream that the origin sends and the load generator expects.
 type script struct {
 	head   []frame
-	block  []frame // sent cycles times, with the number of the cycle in place of each mark
+	block  []frame // repeated as often as cycles says, see mark
 	cycles int
 	tail   []frame
-	crlf   bool // the origin ends lines with CRLF; Holdpoint ends them with LF
-	// paused checks what Holdpoint sends in place of tail, if the run ends in a pause.
+	crlf   bool // the origin ends lines with CRLF, and Holdpoint with LF
+	// paused is set if the run ends in a pause. It checks what Holdpoint sends in place of tail.
 	paused func(rest []byte) error
 }
 
 // A frame is one event of a script.
 type frame struct {
-	event string // its JSON
-	told  string // the event that Holdpoint sends with the dialect of the script; "" if it is the same
+	event string // the event's JSON
+	told  string // the event as Holdpoint sends it; "" if it does not change
 }
 
-// frames returns how many frames the origin sends.
+// frames returns the number of frames that the origin sends.
 func (s script) frames() int { return len(s.head) + s.cycles*len(s.block) + len(s.tail) }
 
-// A form is one of the ways in which proxies may change a script.
+// A form is how a proxy changes the stream of a script.
 type form int
 
 const (
@@ -39,7 +40,7 @@ const (
 	asDecoded      // decoded and encoded again
 )
 
-// A part is a piece of a stream that is repeated.
+// A part is a piece of a stream, with the number of times that it is repeated.
 type part struct {
 	bytes  []byte
 	marks  []int
@@ -47,7 +48,7 @@ type part struct {
 	times  int
 }
 
-// parts returns the script as it must arrive in this form.
+// parts returns the script's stream in the given form: head, block and tail.
 func (s script) parts(f form) []part {
 	encode := func(list []frame, times int) part {
 		var b []byte
@@ -74,7 +75,7 @@ func (s script) parts(f form) []part {
 	return list
 }
 
-// chunks returns the script as the origin writes it, in HTTP chunks with this number of frames.
+// chunks returns the script's stream as the origin writes it, with per frames in each HTTP chunk.
 func (s script) chunks(per int) []part {
 	encode := func(list []frame, times int) part {
 		var b, chunk []byte
@@ -102,7 +103,7 @@ func newPart(b []byte, frames, times int) part {
 	}
 }
 
-// number writes the number of a cycle into the marks.
+// number writes n into the marks of the part.
 func (p part) number(n int) {
 	var digits [len(mark)]byte
 	for i := len(digits) - 1; i >= 0; i-- {
@@ -114,7 +115,7 @@ func (p part) number(n int) {
 	}
 }
 
-// lineEnd returns the end of a line of the stream in this form.
+// lineEnd returns the line end of the script's stream in the given form.
 func (s script) lineEnd(f form) string {
 	if s.crlf && f == asSent {
 		return "\r\n"
@@ -131,7 +132,8 @@ func appendEnding(dst []byte, event, lineEnd string) []byte {
 	return append(dst, lineEnd...)
 }
 
-// reencode decodes an event and encodes it again, as a proxy does that does not keep the bytes.
+// reencode decodes an event and encodes it again, as a proxy does that does not forward the
+// original bytes.
 func reencode(event []byte) ([]byte, error) {
 	var v map[string]any
 	if err := json.Unmarshal(event, &v); err != nil {
@@ -140,16 +142,16 @@ func reencode(event []byte) ([]byte, error) {
 	return json.Marshal(v)
 }
 
-// An order is a request of the load generator to the origin: a script and its size.
+// An order is a request of the load generator to the origin. It names a script and its size.
 type order struct {
 	script      string
-	route       string // a part of the path; "": the name of the script
+	route       string // a part of the path; "" means the name of the script
 	cycles      int
-	per         int // frames in each chunk
-	bursts      int // number of parts in which the cycles are sent, if the origin holds the stream at its gate
+	per         int // number of frames in each HTTP chunk
+	bursts      int // at the gate: the number of bursts that the cycles are divided into
 	thread, run string
-	message     string // id of the user's message; "": the id of the run
-	history     int    // number of messages before it
+	message     string // id of the user's message; "" means the run id
+	history     int    // number of messages before the user's message
 }
 
 func (o order) path() string {
@@ -167,7 +169,7 @@ func (o order) query() string {
 	return fmt.Sprintf("script=%s&cycles=%d&per=%d&bursts=%d&thread=%s&run=%s", o.script, o.cycles, o.per, o.bursts, o.thread, o.run)
 }
 
-// make returns the ordered script.
+// make returns the script of the order, with its number of cycles.
 func (o order) make() (script, error) {
 	one, ok := scripts[o.script]
 	if !ok {
@@ -186,16 +188,16 @@ func (o order) bound(kind string) frame {
 	return frame{event: fmt.Sprintf(`{"type":"%s","threadId":"%s","runId":"%s"}`, kind, o.thread, o.run)}
 }
 
-// frameBytes is the size of a small frame: one or two tokens with the ids.
+// frameBytes is the size of a small frame in bytes: one or two tokens with the ids.
 const frameBytes = 200
 
-// text returns a frame of this size with a piece of a message.
+// text returns a frame with a piece of a message. The frame has size bytes.
 func text(message string, n, size int) frame {
 	begin := fmt.Sprintf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"%s","delta":"%s.%04d `, message, mark, n)
 	return frame{event: begin + filler(size-len(begin)-len(`data: "}`)-2) + `"}`}
 }
 
-// filler returns a text of n bytes. It consists of words, so that it is as hard to escape and to
+// filler returns a text of n bytes. It consists of words, so that it takes as long to escape and to
 // search as real text.
 func filler(n int) string {
 	const words = "the agent reads what it was told and answers in small pieces, "

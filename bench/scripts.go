@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// scripts are the scripts by name. They follow recorded streams; only ids and texts are invented.
+// scripts has the scripts, keyed by name. They imitate recorded streams; only ids and texts are
+// invented.
 var scripts = map[string]func(o order) script{
 	"text":      plainText,
 	"short":     short,
@@ -29,17 +30,17 @@ var (
 	textEnd   = frame{event: `{"type":"TEXT_MESSAGE_END","messageId":"m1"}`}
 )
 
-// around returns a run with the block in one message.
+// around returns a run with one message that contains the block.
 func around(o order, block []frame) script {
 	return script{head: []frame{o.started(), textStart}, block: block, tail: []frame{textEnd, o.finished()}}
 }
 
-// plainText returns a run with one message in small pieces.
+// plainText returns a run with one message that is sent in small pieces.
 func plainText(o order) script {
 	return around(o, repeat(500, func(n int) frame { return text("m1", n, frameBytes) }))
 }
 
-// crlf returns the same run with CRLF, as sse-starlette sends it.
+// crlf returns the run of plainText with CRLF at the end of lines, as sse-starlette sends it.
 func crlf(o order) script {
 	s := plainText(o)
 	s.crlf = true
@@ -54,8 +55,8 @@ func short(o order) script {
 }
 
 // approvals returns text with calls of .NET's request_approval, which Holdpoint shows as calls of
-// the function. Each has its result, so the run does not end in a pause. Of 200 frames 8 belong to
-// calls, and 4 are changed.
+// the function. Each call has its result, so the run does not end in a pause. Of 200 frames, 8
+// belong to calls, and Holdpoint changes 4 of these.
 func approvals(o order) script {
 	var block []frame
 	for n := range 2 {
@@ -75,8 +76,8 @@ func approvals(o order) script {
 	return around(o, block)
 }
 
-// customs returns text with 2 % CUSTOM events, each of which Holdpoint must parse to see whether it
-// is a question. The last one is, and the run ends in a pause.
+// customs returns text with 2 % CUSTOM events. Holdpoint must parse each of these events to see
+// whether it is a question. The last CUSTOM event is a question, and the run ends in a pause.
 func customs(o order) script {
 	var block []frame
 	for n := range 4 {
@@ -90,15 +91,15 @@ func customs(o order) script {
 	return s
 }
 
-// graphQuestion returns the event with which LangGraph's adapter announces a pause. Its id has 32
-// hexadecimal digits.
+// graphQuestion returns the event by which LangGraph's adapter announces a pause. The id of the
+// question has 32 hexadecimal digits.
 func graphQuestion(o order) frame {
 	id := fmt.Sprintf("%032x", []byte(o.run))
 	id = id[len(id)-32:]
 	return frame{event: `{"type":"CUSTOM","name":"on_interrupt","value":"{\"message\":\"Delete 3 files?\"}","rawEvent":{"id":"` + id + `","value":{"message":"Delete 3 files?"}}}`}
 }
 
-// endsInPause reports whether the last event is a RUN_FINISHED with an interrupt.
+// endsInPause returns an error if the last event is not a RUN_FINISHED with an interrupt outcome.
 func endsInPause(rest []byte) error {
 	rest = bytes.TrimSuffix(rest, []byte("\n\n"))
 	last := rest[bytes.LastIndex(rest, []byte("\n\n"))+1:]
@@ -108,11 +109,11 @@ func endsInPause(rest []byte) error {
 	return nil
 }
 
-// events returns RAW events of 1 KB, of which nothing is kept.
+// events returns a run with RAW events of 1 KB. Holdpoint stores nothing of them.
 func events(o order) script { return around(o, repeat(100, raw(1<<10))) }
 
-// raw returns RAW events of this size, as LangGraph's adapter sends them for everything that
-// happens inside the graph.
+// raw returns a function that makes RAW events with size bytes. LangGraph's adapter sends such an
+// event for everything that happens inside the graph.
 func raw(size int) func(n int) frame {
 	return func(n int) frame {
 		begin := fmt.Sprintf(`{"type":"RAW","event":{"event":"on_chain_stream","run_id":"%s.%d","data":{"chunk":{"messages":[{"type":"ai","content":"`, mark, n)
@@ -121,9 +122,9 @@ func raw(size int) func(n int) frame {
 	}
 }
 
-// rawHeavy returns a stream of LangGraph's adapter with its defaults: RAW events, and the same
-// content again as rawEvent of each piece of text. A few events have a large state, because the
-// state grows with the conversation.
+// rawHeavy returns a stream of LangGraph's adapter with its default settings. It has RAW events,
+// and repeats their content in the rawEvent of each piece of text. A few events have a large state,
+// because the state grows with the conversation.
 func rawHeavy(o order) script {
 	var block []frame
 	for n := range 20 {
@@ -142,7 +143,7 @@ func rawHeavy(o order) script {
 	return around(o, append(block, raw(1500<<10)(0)))
 }
 
-// turns returns a long run of an agent: a message, a call, its result, and again.
+// turns returns a long run of an agent. The run repeats a message, a call and its result.
 func turns(o order) script {
 	id := "m-" + mark
 	block := []frame{{event: `{"type":"TEXT_MESSAGE_START","messageId":"` + id + `","role":"assistant"}`}}
@@ -159,15 +160,15 @@ func turns(o order) script {
 	return script{head: []frame{o.started()}, block: block, tail: []frame{o.finished()}}
 }
 
-// hugeBytes is the size of a frame that repeats the largest request that Holdpoint accepts by
-// default.
+// hugeBytes is the size in bytes of a frame that repeats a whole request. By default, Holdpoint
+// accepts no larger request.
 const hugeBytes = 16 << 20
 
 func huge(o order, begin, end string) script {
 	return around(o, []frame{{event: begin + filler(hugeBytes-len(begin)-len(end)-8) + end}})
 }
 
-// ask returns a run that ends with an interrupt outcome.
+// ask returns a run that ends with AG-UI's interrupt outcome.
 func ask(o order) script {
 	s := short(o)
 	end := strings.TrimSuffix(o.finished().event, "}") + `,"outcome":{"type":"interrupt","interrupts":[{"id":"question","reason":"confirmation","message":"Delete 3 files?"}]}}`
@@ -176,7 +177,7 @@ func ask(o order) script {
 	return s
 }
 
-// askGraph returns a run that pauses as LangGraph's adapter does.
+// askGraph returns a run that pauses in the way of LangGraph's adapter.
 func askGraph(o order) script {
 	s := short(o)
 	s.tail = []frame{textEnd, graphQuestion(o), o.finished()}

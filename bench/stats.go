@@ -9,7 +9,8 @@ import (
 // median returns the median of a list, or NaN if the list is empty.
 func median(list []float64) float64 { return quantile(list, 0.5) }
 
-// quantile returns the value below which this share of the list is.
+// quantile returns the value such that the given share of the list is below it, or NaN if the list
+// is empty.
 func quantile(list []float64, share float64) float64 {
 	if len(list) == 0 {
 		return math.NaN()
@@ -21,8 +22,8 @@ func quantile(list []float64, share float64) float64 {
 	return sorted[low] + (at-float64(low))*(sorted[high]-sorted[low])
 }
 
-// ratios returns the quotients of two measurements for each round, because the state of the machine
-// in a round affects both.
+// ratios returns the quotient of two measurements for each round. Both values of a quotient are
+// from the same round, because the state of the machine affects both of them equally.
 func ratios(of, to []float64) []float64 {
 	var list []float64
 	for n := range min(len(of), len(to)) {
@@ -31,7 +32,7 @@ func ratios(of, to []float64) []float64 {
 	return list
 }
 
-// spread returns a list for a table: its median and its range.
+// spread returns the median and the range of a list, as text for a table.
 func spread(list []float64) string {
 	if len(list) == 0 {
 		return "–"
@@ -39,7 +40,7 @@ func spread(list []float64) string {
 	return fmt.Sprintf("%s [%s–%s]", short3(median(list)), short3(slices.Min(list)), short3(slices.Max(list)))
 }
 
-// short3 returns a number with three significant digits.
+// short3 returns a number as text with three significant digits.
 func short3(v float64) string {
 	if math.IsNaN(v) {
 		return "–"

@@ -8,17 +8,18 @@ import (
 	"holdpoint/bench/steps"
 )
 
-// Goals for a step, as multiples of a bare request to the same server.
+// The goals for a step. Each is a multiple of the time of a bare request to the same server.
 const (
 	goalLoad  = 1.3
 	goalClaim = 2.5
-	goalFsync = 1.5 // for a Claim in a file, as a multiple of a bare fsync
-	// goalTogether is for concurrent pauses in a file, as a multiple of the time of as many pauses
-	// one after the other.
+	goalFsync = 1.5 // for a Claim in a file: a multiple of a bare fsync
+	// goalTogether is for concurrent pauses in a file. It is a multiple of the time of as many
+	// pauses one after the other.
 	goalTogether = 0.25
 )
 
-// Repetitions of a step in a round, and rounds.
+// The numbers of repetitions of a step in a round (stepTimes, togetherTimes), and the numbers of
+// rounds.
 const (
 	stepTimes  = 60
 	stepRounds = 40
@@ -28,9 +29,9 @@ const (
 	togetherRounds = 10
 )
 
-// breath is the time between two steps. In a loop without it, client and server stay awake as long
-// as neither is idle. Then some figures would have the time of a wake-up, which a service has each
-// time, and others would not.
+// breath is the time between two steps. If steps followed each other without it, client and server
+// would never sleep while one of them works. Then some figures would include the time of a wake-up,
+// as in a real service, and others would not.
 const breath = 300 * time.Microsecond
 
 // The large records have eight results of 128 KiB each.
@@ -39,7 +40,7 @@ const (
 	resultBytes = 128 << 10
 )
 
-// A lap is a step with its results: the p50 of each round, in µs.
+// A lap is a step with its results in µs. half has the p50 of each round, and tail the p99.
 type lap struct {
 	name string
 	step steps.Step
@@ -47,9 +48,9 @@ type lap struct {
 	tail []float64
 }
 
-// A serverKind has the properties of a server: durable means that it confirms a write after its
-// disk has it, and far that it is reached through a network. If it is on the same machine, a round
-// trip costs almost nothing, so the ratio shows the server's work.
+// A serverKind has two properties of a server. durable means that it confirms a write only after
+// the disk has it. far means that it is reached through a network. If the server is on the same
+// machine, a round trip costs almost nothing, so the ratio shows the server's work.
 type serverKind struct{ durable, far bool }
 
 var serverKinds = []serverKind{{false, false}, {true, false}, {false, true}}
@@ -61,8 +62,9 @@ func (k serverKind) where() string {
 	return ""
 }
 
-// storeRedis measures a server that keeps its data in memory only, which shows the step itself, and
-// one that confirms a write after its disk has it.
+// storeRedis measures three kinds of Redis servers: one that keeps its data only in memory, which
+// shows the cost of the step itself, one that confirms a write only after the disk has it, and one
+// that is reached through a network.
 func (b *bench) storeRedis() error {
 	return b.onMachine("redis", func(m *steps.Machine) error {
 		for _, of := range serverKinds {
@@ -105,7 +107,7 @@ func (b *bench) storeBolt() error {
 	})
 }
 
-// storeBoltTogether measures concurrent pauses in a file, which share fsyncs.
+// storeBoltTogether measures concurrent pauses in a file. Concurrent pauses share an fsync.
 func (b *bench) storeBoltTogether() error {
 	return b.onMachine("bolt", func(m *steps.Machine) error {
 		s, err := m.Bolt(b.ctx)
@@ -135,7 +137,8 @@ func inMillis(micros []float64) []float64 {
 	return list
 }
 
-// onMachine runs do with a Machine. If a server is missing, the table says so.
+// onMachine calls do with a Machine. If a server is not installed, it only adds a line about this
+// to the report.
 func (b *bench) onMachine(name string, do func(m *steps.Machine) error) error {
 	err := steps.On(do)
 	if errors.Is(err, steps.ErrMissing) {
@@ -145,9 +148,9 @@ func (b *bench) onMachine(name string, do func(m *steps.Machine) error) error {
 	return err
 }
 
-// stepsOf measures Load and Claim of a thread without results and of one with eight large ones, and
-// the bare requests. durable means that a write must reach the disk, so a Claim is compared with a
-// bare write.
+// stepsOf measures Load and Claim on two threads, one without results and one with eight large
+// results. It also measures the bare requests. durable means that a write must reach the disk. In
+// that case a Claim is compared with a bare write instead of the smallest request.
 func (b *bench) stepsOf(s *steps.Side, durable bool, title string) error {
 	load, claim, err := s.Asking(b.ctx, "plain", 0, 1<<10)
 	if err != nil {
@@ -205,7 +208,8 @@ func (b *bench) stepsOf(s *steps.Side, durable bool, title string) error {
 	return nil
 }
 
-// laps measures steps in shuffled rounds, with this many repetitions in each round.
+// laps measures steps in rounds with a random order. times is the number of repetitions of each
+// step in a round.
 func (b *bench) laps(list []*lap, times, rounds int) error {
 	times = b.scaled(times, 1)
 	return inRounds(b.rounds(rounds), len(list), func(i int, counts bool) error {

@@ -7,21 +7,21 @@ import (
 	"holdpoint/bench/steps"
 )
 
-// The number of threads in the large store and in the small ones. A page of waiting threads must be
-// full in both.
+// The numbers of threads in the large store and in each small store. In all of them, enough threads
+// must wait to fill a page of the list.
 const (
 	largeEnded, largeOpen = 1_000_000, 10_000
 	smallThreads          = 1000
 )
 
-// Repetitions of each step in a round, and rounds.
+// The number of repetitions of each step in a round, and the number of rounds.
 const (
 	tourTimes  = 25
 	tourRounds = 30
 )
 
-// goalMillion bounds a step in the large store, as a multiple of the small one. A higher ratio
-// cannot be noise. The second small store shows the noise.
+// goalMillion is the limit for a step in the large store, as a multiple of the same step in a small
+// store. A higher ratio cannot be noise. The second small store shows how large the noise is.
 const goalMillion = 1.25
 
 func (b *bench) millionInRedis() error {
@@ -43,7 +43,7 @@ func (b *bench) millionInBolt() error {
 	})
 }
 
-// million measures each step in two small stores and in a large one.
+// million measures each step in two small stores and in one large store.
 func (b *bench) million(name string, open func(n int) (*steps.Side, error)) error {
 	ended, waits := b.scaled(largeEnded, 1), b.scaled(largeOpen, 1)
 	sizes := [3][2]int{{smallThreads, smallThreads}, {smallThreads, smallThreads}, {max(ended, smallThreads), max(waits, smallThreads)}}
@@ -63,11 +63,11 @@ func (b *bench) million(name string, open func(n int) (*steps.Side, error)) erro
 		tours[n] = s.Tour(size[0])
 	}
 	names := steps.TourSteps()
-	var half [3][][]float64 // by store and step, for each round
+	var half [3][][]float64 // indexed by store, step and round
 	for n := range half {
 		half[n] = make([][]float64, len(names))
 	}
-	// Each tour uses one store, and the stores take turns: in each round every store is used for a
+	// Each tour uses one store, and the stores alternate. In each round, every store is used for a
 	// tenth of a second.
 	for round := range b.rounds(tourRounds) + 1 {
 		took := [3][][]float64{}

@@ -5,8 +5,8 @@ import "holdpoint/bench/steps"
 // storeRuns is the number of ordinary runs in each round.
 const storeRuns = 300
 
-// storeRun measures ordinary runs through a Holdpoint with each store. Threads are used again, as
-// in a chat, so that their records exist.
+// storeRun measures ordinary runs through a Holdpoint with each kind of store. Each thread gets
+// many runs, as in a chat, so that its record already exists.
 func (b *bench) storeRun() error {
 	return b.onMachine("store-run", func(m *steps.Machine) error {
 		inRedis, err := m.Redis(b.ctx, true, false)

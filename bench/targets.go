@@ -11,13 +11,13 @@ import (
 
 var dialer net.Dialer
 
-// A kind is a way from the client to the origin: a proxy, or direct.
+// A kind is a way from the client to the origin: through a proxy, or directly.
 type kind struct {
 	name  string
 	form  form
-	share float64 // of the load: slow kinds are measured with less
+	share float64 // the part of the load to measure with; small for slow kinds
 	start func(b *bench, ctx context.Context, name string) (*process, error)
-	full  bool // only part of the complete table, not of every scenario
+	full  bool // measured only for the complete table, not in every scenario
 }
 
 // kinds returns all kinds, in the order of the tables.
@@ -46,15 +46,15 @@ func kindNames() []string {
 	return names
 }
 
-// A target is a running kind.
+// A target is a kind that is running.
 type target struct {
 	kind    kind
 	name    string
 	address string
-	process *process // nil for the direct way to the origin
+	process *process // nil for the target direct, which is the origin
 }
 
-// reference starts a proxy of this program.
+// reference starts this program as one of the reference proxies.
 func reference(b *bench, ctx context.Context, name string) (*process, error) {
 	return start(ctx, name, "", os.Environ(), afterListening, b.self, "proxy", name, b.origin.address)
 }
@@ -67,8 +67,8 @@ func afterListening(line string) string {
 	return address
 }
 
-// holdpoint starts the binary with no settings except the upstream, and the dialect if it is not
-// "".
+// holdpoint returns a function that starts the Holdpoint binary. The only settings are the
+// upstream, and the dialect if it is not "".
 func holdpoint(dialect string) func(b *bench, ctx context.Context, name string) (*process, error) {
 	if dialect == "" {
 		return holdpointWith()
@@ -76,7 +76,8 @@ func holdpoint(dialect string) func(b *bench, ctx context.Context, name string) 
 	return holdpointWith("HOLDPOINT_DIALECT=" + dialect)
 }
 
-// holdpointWith starts the binary with further variables.
+// holdpointWith returns a function that starts the Holdpoint binary. more has further variables, as
+// NAME=value.
 func holdpointWith(more ...string) func(b *bench, ctx context.Context, name string) (*process, error) {
 	return func(b *bench, ctx context.Context, name string) (*process, error) {
 		binary := b.settings.binary
@@ -87,7 +88,7 @@ func holdpointWith(more ...string) func(b *bench, ctx context.Context, name stri
 	}
 }
 
-// startHoldpoint starts a binary of Holdpoint with these variables.
+// startHoldpoint starts the given Holdpoint binary. more has further variables, as NAME=value.
 func startHoldpoint(b *bench, ctx context.Context, name, binary string, more ...string) (*process, error) {
 	var env []string
 	for _, v := range os.Environ() {
@@ -99,7 +100,7 @@ func startHoldpoint(b *bench, ctx context.Context, name, binary string, more ...
 	return start(ctx, name, "", append(env, more...), listeningInLog, binary)
 }
 
-// listeningInLog finds the address in a line of Holdpoint's log.
+// listeningInLog returns the address if the line of Holdpoint's log contains it, or "".
 func listeningInLog(line string) string {
 	var entry struct {
 		Msg  string `json:"msg"`
@@ -111,14 +112,14 @@ func listeningInLog(line string) string {
 	return entry.Addr
 }
 
-// speaking returns the kind with the dialect configured.
+// speaking returns the kind with the given dialect configured.
 func (k kind) speaking(dialect string) kind {
 	k.name += " " + dialect
 	k.start = holdpoint(dialect)
 	return k
 }
 
-// begin starts a target.
+// begin starts a target of the given kind.
 func (b *bench) begin(k kind) (*target, error) {
 	if k.start == nil {
 		return &target{kind: k, name: k.name, address: b.origin.address}, nil
@@ -132,7 +133,8 @@ func (b *bench) begin(k kind) (*target, error) {
 	return &target{kind: k, name: k.name, address: p.address, process: p}, nil
 }
 
-// fresh starts a target for one measurement, because memory depends on earlier load.
+// fresh starts a target for a single measurement and ends it afterwards. A new process is needed
+// because memory depends on earlier load.
 func (b *bench) fresh(k kind, measure func(t *target) error) error {
 	t, err := b.begin(k)
 	if err != nil {

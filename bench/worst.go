@@ -14,40 +14,40 @@ import (
 	"time"
 )
 
-// A worst is an input that cost far more than its size when it was found. The function worsts lists
-// all.
+// A worst is an input that once cost far more than its size suggests. The function worsts returns
+// all of them.
 type worst struct {
 	name string
 	what string
 	env  []string // settings of Holdpoint, as NAME=value
-	// asks returns the stream of a first run on the thread, which is not measured and must end in a
-	// pause. If it is nil, there is no first run.
+	// asks returns the stream of a first run on the thread. This run is not measured and must end
+	// in a pause. If asks is nil, there is no first run.
 	asks func(size int) []byte
-	// body returns the run that is measured, of about size bytes. interrupts are the ids from the
-	// first run. If it is nil, the run is short.
+	// body returns the request of the run that is measured, with about size bytes. interrupts are
+	// the ids of the questions of the first run. If body is nil, the request is short.
 	body func(size int, thread string, interrupts []string) []byte
-	// says returns the stream with which the backend responds, of about size bytes. If it is nil,
-	// the stream is short.
+	// says returns the stream that the backend sends in the measured run, with about size bytes. If
+	// says is nil, the stream is short.
 	says func(size int) []byte
 }
 
-// The bounds of every input, and the sizes for which it is measured: that of the goal, and the
-// largest that fits into a request by default.
+// The sizes in bytes for which every input is measured, and the limits for its costs. worstBytes is
+// the size of the goal, and worstLarge the largest size that fits into a request by default.
 const (
 	worstBytes, worstLarge = 1 << 20, 15 << 20
-	worstTime              = 100 // ms of CPU for a MiB
-	worstMemory            = 128 // MiB above the memory before, for the large one
-	worstSlack             = 5   // factor that the check allows for slow and loaded machines
+	worstTime              = 100 // ms of CPU time per MiB
+	worstMemory            = 128 // MiB more than before, for worstLarge
+	worstSlack             = 5   // a factor in the check, for slow and loaded machines
 	worstMemorySlack       = 2
 )
 
-// A cost is the result for one input.
+// A cost has the results for one input.
 type cost struct {
-	small, large float64 // ms of CPU for a MiB
-	memory       float64 // MiB above the memory before, at the maximum
+	small, large float64 // ms of CPU time per MiB
+	memory       float64 // how many MiB the maximum exceeds the memory before
 }
 
-// worst sends the stream of the input that the path names.
+// worst responds with the stream of the input that the request's path names.
 func (o *origin) worst(w http.ResponseWriter, r *http.Request) {
 	one := worstOf(r.PathValue("name"))
 	size, err := strconv.Atoi(r.URL.Query().Get("bytes"))
@@ -82,7 +82,7 @@ func worstOf(name string) *worst {
 	return nil
 }
 
-// worst measures an input, in a new process each time.
+// worst measures an input. It uses a new process in each round.
 func (b *bench) worst(one worst) error {
 	var small, large, memory []float64
 	for range b.rounds(3) {
@@ -107,7 +107,8 @@ func (b *bench) worst(one worst) error {
 
 var errTooDear = errors.New("dearer than it may be, in each attempt")
 
-// checkWorst fails if an input costs far more than its bounds. It does not use real time.
+// checkWorst returns an error if an input costs far more than its limits. It measures only CPU time
+// and memory, not elapsed time.
 func (b *bench) checkWorst() error {
 	for _, one := range worsts() {
 		passed := false
@@ -129,11 +130,11 @@ func (b *bench) checkWorst() error {
 	return nil
 }
 
-// costOf measures an input once.
+// costOf measures an input once, in a new process.
 func (b *bench) costOf(one worst) (got cost, err error) {
 	k := kind{name: "holdpoint worst-" + one.name, form: asTold, start: holdpointWith(one.env...)}
 	err = b.fresh(k, func(t *target) error {
-		for range 3 { // so that what a process needs only once is not counted
+		for range 3 { // then costs that a process has only once do not count
 			if _, err := b.input(t, one, 1<<10); err != nil {
 				return err
 			}
@@ -156,7 +157,7 @@ func (b *bench) costOf(one worst) (got cost, err error) {
 	return got, err
 }
 
-// input sends an input of about size bytes, and returns its CPU time in ms for each MiB.
+// input sends an input of about size bytes, and returns its CPU time in ms per MiB.
 func (b *bench) input(t *target, one worst, size int) (float64, error) {
 	c := b.client(readBuffer)
 	defer c.close()
@@ -190,15 +191,17 @@ func (b *bench) input(t *target, one worst, size int) (float64, error) {
 	return spent.Seconds() * 1e3 * mb / float64(came), nil
 }
 
-// worstWait is the longest time for one input.
+// worstWait is the maximum time that one input may take.
 const worstWait = 2 * time.Minute
 
 var errEndless = errors.New("it did not end within two minutes")
 
-// keptEnd is how much of a response is kept: enough for a last event with many interrupts.
+// keptEnd is how many bytes at the end of a response are stored. They are enough for a last event
+// with many interrupts.
 const keptEnd = 2 * worstLarge
 
-// whole sends a run and reads the whole response. It returns the end of it, also for a refusal.
+// whole sends a run and reads the whole response. It returns the end of the response, also if
+// Holdpoint refuses the run.
 func (c *client) whole(ctx context.Context, t *target, path string, body []byte) (end []byte, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, worstWait, errEndless)
 	defer cancel()
@@ -227,13 +230,15 @@ func (c *client) whole(ctx context.Context, t *target, path string, body []byte)
 	}
 }
 
-// Request bodies that do not end: their number, and the bound of the memory for all of them.
+// heldBodies is the number of request bodies that do not end. heldGoal is the limit for the memory
+// of all of them.
 const (
 	heldBodies = 40
-	heldGoal   = 512 // MiB: twice HOLDPOINT_BODY_BYTES, because buffers that a body has outgrown are collected later
+	heldGoal   = 512 // MiB: twice HOLDPOINT_BODY_BYTES, because outgrown buffers are freed later
 )
 
-// bodies measures the memory of bodies that lack their last byte.
+// bodies measures the memory that Holdpoint needs for request bodies whose last byte does not
+// arrive.
 func (b *bench) bodies() error {
 	var more []float64
 	for range b.rounds(3) {
@@ -249,8 +254,8 @@ func (b *bench) bodies() error {
 				if conns[n], err = dialer.DialContext(b.ctx, "tcp", t.address); err != nil {
 					return err
 				}
-				// A refused request is answered and closed before all of it was sent, so a write
-				// may fail.
+				// If Holdpoint refuses the request, it responds and closes the connection before
+				// the whole body was sent, so this write may fail.
 				_, _ = fmt.Fprintf(conns[n], "POST /run/ HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body[:len(body)-1])
 				return nil
 			})

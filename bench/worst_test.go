@@ -11,8 +11,8 @@ import (
 	"net/http/httptest"
 )
 
-// TestWorstInputsAreWhole: every row has streams of valid events, and bodies of about the right
-// size.
+// TestWorstInputsAreWhole: the streams of every input must consist of valid events, and its bodies
+// must have about the right size.
 func TestWorstInputsAreWhole(t *testing.T) {
 	var names []string
 	for _, one := range worsts() {

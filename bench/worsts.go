@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// worsts returns the inputs that cost far more than their size when they were found, in clients'
-// requests and backends' streams. Whoever finds another adds it before the correction.
+// worsts returns the inputs that cost far more than their size suggests when they were found:
+// requests of clients, and streams of backends. If you find another such input, add it here before
+// you correct the code.
 func worsts() []worst {
 	return []worst{
 		{name: "deltas", what: "STATE_DELTAs onto a state of 100 kB, and a pause", says: func(size int) []byte {
@@ -137,26 +138,27 @@ func worsts() []worst {
 	}
 }
 
-// withState returns a run with a state.
+// withState returns the request of a run with the given state.
 func withState(thread, state string) []byte {
 	return bytes.Replace(shortInput(thread, "second"), []byte(`"state":{}`), []byte(`"state":`+state), 1)
 }
 
-// asksWith returns a run that ends with a question that has these members too.
+// asksWith returns a function that makes a run with a question. more has additional members of the
+// question's interrupt.
 func asksWith(more string) func(int) []byte {
 	return func(int) []byte {
 		return bytes.Replace(paused(nil), []byte(`"reason":"confirm"`), []byte(`"reason":"confirm"`+more), 1)
 	}
 }
 
-// hostAsks returns a pause of .NET's AGUI.Server, which Holdpoint recognizes by the id of its
-// question.
+// hostAsks returns a run of .NET's AGUI.Server that pauses. Holdpoint recognizes this server by the
+// id of its question.
 func hostAsks(int) []byte {
 	call := repeated(`{"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"f"}`, 1, func(int) string { return `{"type":"TOOL_CALL_END","toolCallId":"c"}` })
 	return bytes.Replace(paused(call), []byte(`"id":"i","reason":"confirm"`), []byte(`"id":"ficc_c","reason":"tool_call","toolCallId":"c"`), 1)
 }
 
-// filled returns elements of about size bytes in total, separated by commas.
+// filled returns JSON elements that are separated by commas, of about size bytes in total.
 func filled(size int, element func(n int) string) string {
 	b := make([]byte, 0, size+100)
 	for n := 0; n == 0 || len(b) < size-100; n++ {
@@ -168,17 +170,17 @@ func filled(size int, element func(n int) string) string {
 	return string(b)
 }
 
-// resume returns a run with these entries of resume.
+// resume returns the request of a run with the given entries of resume.
 func resume(thread, entries string) []byte {
 	return input(thread, 0, `{"id":"u-second","role":"user","content":"Go on"}`, `,"resume":[`+entries+`]`)
 }
 
-// answer returns a run that answers the first question with this payload.
+// answer returns the request of a run that answers the first question with the given payload.
 func answer(thread string, ids []string, payload string) []byte {
 	return resume(thread, fmt.Sprintf(`{"interruptId":%q,"status":"resolved","payload":%s}`, ids[0], payload))
 }
 
-// doubling returns a schema whose check takes 2 to the power of levels steps.
+// doubling returns a schema that a simple validator needs 2^levels steps to check.
 func doubling(levels int) string {
 	var b bytes.Buffer
 	b.WriteString(`{"$ref":"#/$defs/0","$defs":{`)
@@ -191,7 +193,8 @@ func doubling(levels int) string {
 
 const oneText = `{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}`
 
-// repeated returns the event first, if it is not "", followed by events of about size bytes.
+// repeated returns the frame of the event first, if it is not "", and then frames of further events
+// with about size bytes.
 func repeated(first string, size int, event func(n int) string) []byte {
 	var b []byte
 	if len(first) > 0 {
@@ -206,12 +209,13 @@ func repeated(first string, size int, event func(n int) string) []byte {
 const runStarted = `{"type":"RUN_STARTED","threadId":"t","runId":"r"}`
 const runFinished = `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`
 
-// finished returns a run with these frames.
+// finished returns the stream of a run that contains the frames.
 func finished(frames []byte) []byte {
 	return appendFrame(append(appendFrame(nil, runStarted), frames...), runFinished)
 }
 
-// paused returns a run that ends with AG-UI's interrupt outcome.
+// paused returns the stream of a run that contains the frames and ends with AG-UI's interrupt
+// outcome.
 func paused(frames []byte) []byte {
 	return appendFrame(append(appendFrame(nil, runStarted), frames...),
 		strings.TrimSuffix(runFinished, "}")+`,"outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"confirm"}]}}`)
@@ -219,7 +223,7 @@ func paused(frames []byte) []byte {
 
 func stateEvent(state string) string { return `{"type":"STATE_SNAPSHOT","snapshot":` + state + `}` }
 
-// members returns an object of about size bytes.
+// members returns a JSON object of about size bytes with many members.
 func members(size int) string {
 	var b bytes.Buffer
 	for n := 0; b.Len() < size; n++ {
@@ -232,8 +236,9 @@ func shortInput(thread, run string) []byte {
 	return input(thread, 0, `{"id":"u-`+run+`","role":"user","content":"Go on"}`, "")
 }
 
-// input returns a run with as many messages as make about size bytes, but at least one. %d in
-// message is replaced by its number.
+// input returns the request of a run. It has enough messages for about size bytes, but at least
+// one. In the parameter message, %d is replaced by the number of the message. more has additional
+// members of the request.
 func input(thread string, size int, message, more string) []byte {
 	b := fmt.Appendf(nil, `{"threadId":"%s","runId":"run","state":{},"tools":[],"context":[],"forwardedProps":{}%s,"messages":[`, thread, more)
 	for n, begin := 0, len(b); n == 0 || len(b)-begin+len(message)+1 < size; n++ {

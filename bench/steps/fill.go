@@ -15,12 +15,13 @@ import (
 	"holdpoint/store"
 )
 
-// filledBytes is the size of the snapshots of each thread that Fill makes.
+// filledBytes is the size in bytes of the snapshots of each thread that Fill makes.
 const filledBytes = 320
 
-// Fill makes this many threads with an answered question, and this many that wait. It makes one of
-// each by steps, and copies it in the way that is fastest for the server, because steps for all
-// would take an hour.
+// Fill fills the store with threads: finished threads with an answered question, and open threads
+// that wait for an answer. It makes one of each kind by steps of the store. Then it copies both
+// threads in the way that is fastest for the server. With steps for all threads, it would take an
+// hour.
 func (s *Side) Fill(ctx context.Context, finished, open int) error {
 	ended, waits := KeyOf("ended", 0), KeyOf("waits", 0)
 	if err := s.answered(ctx, ended, filledBytes); err != nil {
@@ -38,7 +39,8 @@ func (s *Side) Fill(ctx context.Context, finished, open int) error {
 	return s.filled(ctx, finished, open)
 }
 
-// keys returns the sorted keys of the threads of a kind, except the first.
+// keys returns the sorted keys of the threads 1 to n-1 of a kind. Thread 0 is the original of the
+// copies.
 func keys(kind string, n int) []store.Key {
 	var list []store.Key
 	for i := 1; i < n; i++ {
@@ -48,7 +50,8 @@ func keys(kind string, n int) []store.Key {
 	return list
 }
 
-// filled checks by the store's own steps that the copies are valid records.
+// filled reads some of the copies by the store's own steps, and returns an error if they are not
+// valid records.
 func (s *Side) filled(ctx context.Context, finished, open int) error {
 	for n := 0; n < finished; n += max(finished/50, 1) {
 		rec, err := s.Store.Load(ctx, KeyOf("ended", n), "")
@@ -86,8 +89,8 @@ func (s *Side) filled(ctx context.Context, finished, open int) error {
 	return nil
 }
 
-// cloneRedis copies within the server. A key must be in the part that its hash selects; filled
-// would not find a copy in another part.
+// cloneRedis returns a function that copies a thread within the Redis server. Each key must be in
+// the part that its hash selects. The method filled would not find a copy in another part.
 func cloneRedis(client rueidis.Client) func(ctx context.Context, thread store.Key, as []store.Key) error {
 	part := func(key store.Key) string {
 		h := fnv.New32a()
@@ -119,7 +122,7 @@ return 'done'`)
 	}
 }
 
-// clonePostgres copies within the server.
+// clonePostgres returns a function that copies a thread within the PostgreSQL server.
 func clonePostgres(schema string, ask func(ctx context.Context, sql string, values ...[]byte) error) func(ctx context.Context, thread store.Key, as []store.Key) error {
 	return func(ctx context.Context, thread store.Key, as []store.Key) error {
 		for some := range slices.Chunk(as, 10_000) {
@@ -138,13 +141,14 @@ func clonePostgres(schema string, ask func(ctx context.Context, sql string, valu
 				}
 			}
 		}
-		// Otherwise the server would do this itself soon, during the measurement.
+		// Without this, the server would soon vacuum the tables itself, during the measurement.
 		return errors.Join(ask(ctx, "VACUUM ANALYZE "+schema+".holdpoint_threads"), ask(ctx, "VACUUM ANALYZE "+schema+".holdpoint_snapshots"))
 	}
 }
 
-// cloneBolt copies the entries whose keys contain the thread's key, in each bucket. It stops the
-// store meanwhile, because the file has only one writer.
+// cloneBolt returns a function that copies a thread within the file. It copies the entries of each
+// bucket whose keys contain the thread's key. The store is stopped meanwhile, because the file can
+// have only one writer.
 func cloneBolt(path string, side *Side, open func() error) func(ctx context.Context, thread store.Key, as []store.Key) error {
 	return func(_ context.Context, thread store.Key, as []store.Key) error {
 		if err := side.Store.Stop(); err != nil {
@@ -161,7 +165,8 @@ func cloneBolt(path string, side *Side, open func() error) func(ctx context.Cont
 	}
 }
 
-// copyKeys copies the entries of a bucket whose keys contain the thread's key.
+// copyKeys copies those entries of a bucket whose keys contain the thread's key. It makes a copy
+// for each key in as.
 func copyKeys(db *bbolt.DB, bucket, thread []byte, as []store.Key) error {
 	var names, values [][]byte
 	err := db.View(func(tx *bbolt.Tx) error {

@@ -22,28 +22,29 @@ import (
 	"holdpoint/store/redis"
 )
 
-// ErrMissing is the error if a server is not installed.
+// ErrMissing is the error that a server is not installed.
 var ErrMissing = servers.ErrMissing
 
-// A Machine starts servers. They and their stores end with it.
+// A Machine starts servers. The servers and their stores end when the Machine ends.
 type Machine struct{ t testing.TB }
 
-// On runs do with a Machine.
+// On calls do with a new Machine, and ends the Machine when do returns.
 func On(do func(m *Machine) error) error {
 	return servers.Outside(func(t testing.TB) error { return do(&Machine{t}) })
 }
 
-// options returns the options of the binary, except two: there is no sweep, which could run at any
-// moment, and records may be large enough for eight results of 128 KiB.
+// options returns the store options of the Holdpoint binary, with two changes. There is no sweep,
+// because it could run at any moment. Records may be large enough for eight results of 128 KiB.
 func options() engine.Options {
 	return engine.Options{Entries: 100_000, RecordBytes: 4 << 20, Sweep: -1, Logger: slog.New(slog.DiscardHandler)}
 }
 
-// hop is the shortest delay of a request in each direction of the simulated network. On an idle
+// hop is how long the simulated network delays a request at least, in each direction. On an idle
 // machine timers are late, so the real delay is about a millisecond.
 const hop = 250 * time.Microsecond
 
-// at returns the address of a server. far means that it is reached through the simulated network.
+// at returns the address at which a server is reached. If far is true, that is the address of a
+// proxy that simulates a network.
 func (m *Machine) at(address string, far bool) string {
 	if !far {
 		return address
@@ -53,11 +54,12 @@ func (m *Machine) at(address string, far bool) string {
 	return p.Addr()
 }
 
-// payload has about the size of a head, which is the part that a Claim writes.
+// payload is about as large as the head of a record, which is the part that a Claim writes.
 var payload = []byte(messages(320))
 
-// Redis starts a server and opens a store on it. durable means that it confirms a write after its
-// disk has it, and far that it is reached through the simulated network.
+// Redis starts a Redis server and opens a store on it. If durable is true, the server confirms a
+// write only after the disk has it. If far is true, the store reaches the server through the
+// simulated network.
 func (m *Machine) Redis(ctx context.Context, durable, far bool) (*Side, error) {
 	conf := []string{"appendonly no"}
 	if durable {
@@ -78,7 +80,7 @@ func (m *Machine) Redis(ctx context.Context, durable, far bool) (*Side, error) {
 		return nil, err
 	}
 	m.ends(s.Store)
-	// the same options as the store's client
+	// This client has the same options as the client of the store.
 	client, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{at}, DisableCache: true, DisableRetry: true, ForceSingleClient: true, PipelineMultiplex: -1,
 		ReadBufferEachConn: 64 << 10, WriteBufferEachConn: 64 << 10, ConnWriteTimeout: 5 * time.Second,
@@ -99,22 +101,22 @@ func (m *Machine) Redis(ctx context.Context, durable, far bool) (*Side, error) {
 		}},
 		clone: cloneRedis(client),
 	}
-	_, err = side.Keep.Do(ctx) // so that there is a value to get
+	_, err = side.Keep.Do(ctx) // writes the value that the step GET reads
 	return side, err
 }
 
-// A Database is a PostgreSQL server, which several Sides use.
+// A Database is a PostgreSQL server. Several Sides use the same server.
 type Database struct {
 	m      *Machine
 	server *servers.Postgres
 }
 
-// Postgres starts a PostgreSQL server, nearly with its defaults.
+// Postgres starts a PostgreSQL server with almost all of its default settings.
 func (m *Machine) Postgres() *Database {
 	return &Database{m, servers.StartPostgres(m.t, servers.PostgresOptions{Conf: []string{"shared_buffers = 128MB", "max_wal_size = 4GB"}})}
 }
 
-// Side opens a store in a schema of its own. durable and far are as in Redis.
+// Side opens a store in a schema of its own. durable and far are as in the method Redis.
 func (d *Database) Side(ctx context.Context, schema string, durable, far bool) (*Side, error) {
 	commit := "off"
 	if durable {
@@ -167,7 +169,8 @@ func (d *Database) Side(ctx context.Context, schema string, durable, far bool) (
 	}, nil
 }
 
-// Bolt opens a store in a file in a new folder. Its Keep overwrites as many bytes as a step writes.
+// Bolt opens a store in a file in a new folder. Its step Keep overwrites as many bytes in another
+// file as a step of the store writes.
 func (m *Machine) Bolt(ctx context.Context) (*Side, error) {
 	dir, err := m.Folder()
 	if err != nil {
@@ -219,7 +222,7 @@ func (m *Machine) Bolt(ctx context.Context) (*Side, error) {
 	return side, nil
 }
 
-// Folder makes a folder that is removed with the Machine.
+// Folder makes a folder. It is removed when the Machine ends.
 func (m *Machine) Folder() (string, error) {
 	dir, err := os.MkdirTemp("", "holdpoint-steps-")
 	if err == nil {
@@ -228,7 +231,7 @@ func (m *Machine) Folder() (string, error) {
 	return dir, err
 }
 
-// bytesWritten returns how many bytes this process passes to the kernel while do runs.
+// bytesWritten returns the number of bytes that this process passes to the kernel while do runs.
 func bytesWritten(do func() error) (int, error) {
 	count := func() (n int, err error) {
 		b, err := os.ReadFile("/proc/self/io")
@@ -249,7 +252,7 @@ func bytesWritten(do func() error) (int, error) {
 	return after - before, err
 }
 
-// ends stops a store with the Machine.
+// ends makes sure that the store is stopped when the Machine ends.
 func (m *Machine) ends(s *engine.Store) {
-	m.t.Cleanup(func() { _ = s.Stop() }) // its server ends next
+	m.t.Cleanup(func() { _ = s.Stop() }) // an error does not matter: its server ends next
 }

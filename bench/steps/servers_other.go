@@ -7,29 +7,30 @@ import (
 	"errors"
 )
 
-// ErrMissing is always the error here, because the servers can be started on Unix only.
+// ErrMissing is the error that all functions return on this system. The servers can be started only
+// on Unix.
 var ErrMissing = errors.New("servers are started on Unix only")
 
 // A Machine cannot start servers on this system.
 type Machine struct{}
 
-// On fails with ErrMissing.
+// On returns ErrMissing.
 func On(func(m *Machine) error) error { return ErrMissing }
 
-// Redis fails with ErrMissing.
+// Redis returns ErrMissing.
 func (*Machine) Redis(context.Context, bool, bool) (*Side, error) { return nil, ErrMissing }
 
-// A Database does nothing on this system.
+// A Database has no server on this system.
 type Database struct{}
 
-// Postgres returns a Database whose Side fails.
+// Postgres returns a Database whose method Side returns ErrMissing.
 func (*Machine) Postgres() *Database { return &Database{} }
 
-// Side fails with ErrMissing.
+// Side returns ErrMissing.
 func (*Database) Side(context.Context, string, bool, bool) (*Side, error) { return nil, ErrMissing }
 
-// Bolt fails with ErrMissing.
+// Bolt returns ErrMissing.
 func (*Machine) Bolt(context.Context) (*Side, error) { return nil, ErrMissing }
 
-// Folder fails with ErrMissing.
+// Folder returns ErrMissing.
 func (*Machine) Folder() (string, error) { return "", ErrMissing }

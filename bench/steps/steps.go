@@ -1,9 +1,9 @@
-// Package steps measures the stores for the benchmark: each step of an engine on a real server, and
-// the smallest requests to the same server for comparison.
+// Package steps measures the stores for the benchmark. It measures each step of a store on a real
+// server, and the smallest requests to the same server for comparison.
 //
-// It starts the servers, makes records and fills a store. It times single steps; rounds, medians
-// and goals are in the benchmark. It is a separate package because the rest of the benchmark uses
-// Holdpoint only as a binary.
+// The package starts the servers, makes records and fills a store. It measures the time of single
+// steps; rounds, medians and goals are in the benchmark. It is a separate package because the rest
+// of the benchmark uses Holdpoint only as a binary.
 package steps
 
 import (
@@ -23,36 +23,37 @@ import (
 	"holdpoint/store/engine"
 )
 
-// A Step is an action that can be repeated. Do returns how long it took, without the preparation
-// before and the cleanup after it.
+// A Step is an action that can be repeated. Do returns how long the action took. That time does not
+// include the preparation before the action and the cleanup after it.
 type Step struct {
 	Name string
 	Do   func(ctx context.Context) (time.Duration, error)
 }
 
-// A Side is a store, with the actions to compare its steps with.
+// A Side is a store, together with bare requests to its server with which its steps are compared.
 type Side struct {
 	Name    string
-	Address string // in the form of HOLDPOINT_STORE
+	Address string // in the form of the variable HOLDPOINT_STORE
 	Store   *engine.Store
 	// Ask is the smallest request to the server, Find the smallest read of a key, and Keep the
-	// smallest write. Do is nil if there is no such request, or if it is the same as Ask.
+	// smallest write. The Do of a Step is nil if the server has no such request, or if it is the
+	// same request as Ask.
 	Ask, Find, Keep Step
-	// clone copies what the store has of a thread for each of the other threads.
+	// clone copies everything that the store has of a thread. It makes a copy for each key in as.
 	clone func(ctx context.Context, thread store.Key, as []store.Key) error
 }
 
-// lease is longer than any measurement.
+// lease is the duration of a claim. It is longer than any measurement.
 const lease = time.Hour
 
-// timed returns how long a call took.
+// timed calls do and returns how long the call took.
 func timed(do func() error) (time.Duration, error) {
 	begin := time.Now()
 	err := do()
 	return time.Since(begin), err
 }
 
-// KeyOf returns the key of the n-th thread of a kind, a hash as in proxy.
+// KeyOf returns the key of the n-th thread of a kind. It is a hash, as in package proxy.
 func KeyOf(kind string, n int) store.Key {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", kind, n))
 	return store.Key(hex.EncodeToString(sum[:]))
@@ -66,7 +67,7 @@ func token() string {
 
 const digest = "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b"
 
-// pause returns a pause with one question and snapshots of this size.
+// pause returns a pause with one question and with snapshots of the given number of bytes.
 func pause(bytes int) agui.Pause {
 	id := token()
 	return agui.Pause{
@@ -97,7 +98,7 @@ func seen() []agui.SeenMessage {
 	return []agui.SeenMessage{{ID: "message-1", Digest: digest[:32]}, {ID: "message-2"}, {ID: "message-3", Digest: digest[:32]}}
 }
 
-// answered makes a thread ask, and carries out the answer.
+// answered makes a thread with a question, and carries out its answer.
 func (s *Side) answered(ctx context.Context, key store.Key, bytes int) error {
 	p, t := pause(bytes), token()
 	if _, err := s.Store.Do(ctx, key, store.Ask{Pause: p}); err != nil {
@@ -109,8 +110,9 @@ func (s *Side) answered(ctx context.Context, key store.Key, bytes int) error {
 	return do(ctx, s.Store, key, store.Finish{Token: t, Result: result(bytes)})
 }
 
-// Asking makes a thread that waits for an answer, with this many results, each with snapshots of
-// this size. It returns the steps Load and Claim on it.
+// Asking makes a thread that waits for an answer and has the given number of results. Each result
+// has snapshots of the given number of bytes. Asking returns the steps Load and Claim for this
+// thread.
 func (s *Side) Asking(ctx context.Context, kind string, results, bytes int) (load, claim Step, err error) {
 	key := KeyOf(kind, 0)
 	for range results {
@@ -150,11 +152,13 @@ func (s *Side) Asking(ctx context.Context, kind string, results, bytes int) (loa
 	return load, claim, nil
 }
 
-// strangers is larger than the number of threads whose bodies the engine caches.
+// strangers is the number of threads that Strange makes. It is larger than the number of threads
+// whose bodies the engine caches.
 const strangers = 1000
 
-// Strange makes many threads with this many results. It returns a Load of another thread each time,
-// so that the engine's cache does not help. The steps of Asking always use the same thread.
+// Strange makes many threads with the given number of results. It returns a step that loads another
+// thread each time, so that the engine's cache never has the thread. The steps of Asking always use
+// the same thread.
 func (s *Side) Strange(ctx context.Context, results int) (Step, error) {
 	first := KeyOf("strange", 0)
 	for range results {
@@ -178,8 +182,8 @@ func (s *Side) Strange(ctx context.Context, results int) (Step, error) {
 	}}, nil
 }
 
-// Pauses returns two steps, which open n pauses on threads of their own: concurrently, and one
-// after the other.
+// Pauses returns two steps. Each opens n pauses, every pause on a thread of its own. together opens
+// them concurrently, apart one after the other.
 func (s *Side) Pauses(n int) (together, apart Step) {
 	ask := func(ctx context.Context) error {
 		return do(ctx, s.Store, KeyOf("pauses", mathrand.Int()), store.Ask{Pause: pause(1 << 10)})
@@ -210,7 +214,7 @@ func (s *Side) Pauses(n int) (together, apart Step) {
 	return together, apart
 }
 
-// do executes a step and returns only its error.
+// do executes a step of the store and returns only its error.
 func do(ctx context.Context, s store.Store, key store.Key, step store.Step) error {
 	_, err := s.Do(ctx, key, step)
 	return err

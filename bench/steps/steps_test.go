@@ -9,8 +9,8 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// TestSides checks the copies of Fill by the store's steps on each kind of store, and that all
-// steps of a tour succeed.
+// TestSides: on each kind of store, the store's own steps must find that the copies of Fill are
+// valid, and all steps of a tour must succeed.
 func TestSides(t *testing.T) {
 	const ended, waits = 700, 300
 	for name, tools := range map[string][]servers.Tool{"redis": {servers.RedisServer}, "postgres": {servers.PostgreSQL}, "bolt": nil} {

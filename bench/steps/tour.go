@@ -10,18 +10,18 @@ import (
 	"holdpoint/store"
 )
 
-// A Tour executes every step of a store on threads of a filled store.
+// A Tour executes every step of a store. The store has been filled with threads before.
 type Tour struct {
 	side  *Side
 	ended int // number of threads without an open question
 	begun int
 }
 
-// toured is the number of threads that change. It is the same in a large and in a small store, so
-// that what a tour leaves in a thread makes no difference.
+// toured is the number of threads that a Tour changes. It is the same in a large and in a small
+// store. So the data that a tour leaves in a thread affects both in the same way.
 const toured = 500
 
-// Tour returns a Tour of a store with this many ended threads.
+// Tour returns a Tour of a store that has been filled with ended threads without an open question.
 func (s *Side) Tour(ended int) *Tour { return &Tour{s, ended, 0} }
 
 // A visit is the state of one round of a tour.
@@ -32,7 +32,7 @@ type visit struct {
 	token string
 }
 
-// stages are the steps in order. Those without a name are not measured.
+// stages are the steps of a tour, in order. A stage without a name is not measured.
 var stages = []struct {
 	name string
 	do   func(ctx context.Context, s *Side, v *visit) error
@@ -98,7 +98,7 @@ func full(page store.Page, err error) error {
 	return err
 }
 
-// TourSteps returns the names of the measured steps.
+// TourSteps returns the names of the steps that a tour measures.
 func TourSteps() []string {
 	var list []string
 	for _, s := range stages {
@@ -109,13 +109,13 @@ func TourSteps() []string {
 	return list
 }
 
-// Once executes each step once and returns the times of TourSteps.
+// Once executes each step of the tour once. It returns the time of each step in TourSteps.
 func (t *Tour) Once(ctx context.Context) ([]time.Duration, error) {
 	n := t.begun % toured
 	t.begun++
 	v := &visit{
-		// The threads are spread over the store, in another order than that in which they were
-		// made.
+		// The threads that the tour changes are spread over the whole store. Their order differs
+		// from the order in which they were made.
 		key: KeyOf("ended", n*(t.ended/toured)), any: KeyOf("ended", rand.IntN(t.ended)), pause: pause(filledBytes),
 	}
 	var list []time.Duration

@@ -15,7 +15,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// eventsIn returns the kinds of the events in an audit file.
+// eventsIn returns the kind of each event in an audit file, in order.
 func eventsIn(t *testing.T, path string) (list []string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -28,9 +28,9 @@ func eventsIn(t *testing.T, path string) (list []string) {
 	return list
 }
 
-// TestAuditOfTheBinary: the audit file has the events of a question and its answer, also across a
-// rotation with HUP, a second process and a kill. holdpoint audit verify accepts the chain, and
-// finds where it was changed.
+// TestAuditOfTheBinary: the audit file must have the events of a question and its answer, even if
+// the file is rotated with HUP, if a second process uses it, and if the process is killed.
+// holdpoint audit verify must accept the chain, and must find the place if the chain was changed.
 func TestAuditOfTheBinary(t *testing.T) {
 	upstream := httptest.NewServer(&asker{})
 	defer upstream.Close()
@@ -105,7 +105,8 @@ func TestAuditOfTheBinary(t *testing.T) {
 	}
 }
 
-// TestAuditConfiguration: wrong settings of the audit are errors at start.
+// TestAuditConfiguration: if a setting of the audit is wrong, Holdpoint must report an error at
+// start.
 func TestAuditConfiguration(t *testing.T) {
 	for set, want := range map[string]string{
 		"AUDIT=/var/log/audit":      `HOLDPOINT_AUDIT "/var/log/audit": want off, stdout or a file such as file:///var/log/holdpoint/audit.jsonl`,

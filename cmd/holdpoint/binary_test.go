@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// binary is the path of the holdpoint that TestMain has built.
+// binary is the path of the holdpoint binary that TestMain has built.
 var binary string
 
 func TestMain(m *testing.M) {
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// holdpoint runs the binary with the given environment only.
+// holdpoint runs the binary. Its environment has only the given variables.
 func holdpoint(t *testing.T, environ []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -62,7 +62,7 @@ func TestCommandLine(t *testing.T) {
 	for _, tt := range []struct {
 		args           string
 		code           int
-		stdout, stderr string // what they must contain
+		stdout, stderr string // texts that they must contain
 	}{
 		{"-h", 0, "HOLDPOINT_UPSTREAM          address of the backend", ""},
 		{"-h runs", 0, "HOLDPOINT_STREAM_IDLE_TIMEOUT (1h)", ""},
@@ -138,12 +138,12 @@ func TestCheckNamesEveryErrorAtOnce(t *testing.T) {
 	}
 }
 
-// A process is a running holdpoint, with its log.
+// A process is a running holdpoint binary, with its log.
 type process struct {
 	*exec.Cmd
 	log  *json.Decoder
-	seen []string         // messages that were read from the log
-	said []map[string]any // lines that were read from the log
+	seen []string         // the messages of said
+	said []map[string]any // the lines that were read from the log
 }
 
 // start runs the proxy on a free port, waits until it listens, and returns its address.
@@ -153,13 +153,13 @@ func start(t *testing.T, environ ...string) (p *process, addr string) {
 	return p, p.wait(t, "listening")["addr"].(string)
 }
 
-// startAs is like start, but does not wait until the proxy listens.
+// startAs starts the proxy as start does, but does not wait until it listens.
 func startAs(t *testing.T, environ ...string) *process {
 	t.Helper()
 	return startCommand(t, "run", environ...)
 }
 
-// startCommand is like startAs, for any subcommand.
+// startCommand starts the given subcommand of the binary. If it listens, it uses a free port.
 func startCommand(t *testing.T, name string, environ ...string) *process {
 	t.Helper()
 	p := &process{Cmd: exec.Command(binary, name)}
@@ -176,7 +176,7 @@ func startCommand(t *testing.T, name string, environ ...string) *process {
 	return p
 }
 
-// wait reads the log until a line with the message, and returns that line.
+// wait reads the log up to the next line with the message, and returns that line.
 func (p *process) wait(t *testing.T, msg string) map[string]any {
 	t.Helper()
 	for {
@@ -218,7 +218,7 @@ func TestRunUntilTheSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.wait(t, "draining")
-	res, err = http.Get("http://" + addr + "/capabilities") // it still accepts
+	res, err = http.Get("http://" + addr + "/capabilities") // Holdpoint must still accept requests
 	if err != nil {
 		t.Errorf("not served just after the signal: %v", err)
 	} else {
@@ -249,7 +249,7 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	p.Process.Signal(os.Interrupt)
 	p.wait(t, "draining")
 	p.Process.Signal(os.Interrupt)
-	time.Sleep(300 * time.Millisecond) // later than signals that count as one
+	time.Sleep(300 * time.Millisecond) // signals that arrive faster count as one
 	begun := time.Now()
 	p.Process.Signal(os.Interrupt)
 	if code := p.exit(); code != 1 {

@@ -10,7 +10,7 @@ func TestCalm(t *testing.T) {
 		what      string
 		collected uint64
 		allocated uint64
-		want      int // releases
+		want      int // number of releases
 	}{
 		{"nothing happened", 0, 0, 0},
 		{"little", 0, calmWorth, 0},

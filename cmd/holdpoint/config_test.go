@@ -244,8 +244,8 @@ func TestHeadersFile(t *testing.T) {
 	}
 }
 
-// TestRemovedVariables: a variable of an earlier release is an error that says what to set instead,
-// and is not a variable of this release.
+// TestRemovedVariables: for a variable of an earlier release, Holdpoint must report an error that
+// says what to set instead. The variable must not be one of this release.
 func TestRemovedVariables(t *testing.T) {
 	known := map[string]bool{}
 	for _, v := range all() {
@@ -266,8 +266,8 @@ func TestRemovedVariables(t *testing.T) {
 	}
 }
 
-// TestShareOfAStoreThatHasNone: with a store that has no shares, check and the log warn that
-// HOLDPOINT_ADDRESS_SHARE does not limit questions.
+// TestShareOfAStoreThatHasNone: some stores have no shares. If such a store is configured,
+// HOLDPOINT_ADDRESS_SHARE does not limit questions, and both check and the log must warn of this.
 func TestShareOfAStoreThatHasNone(t *testing.T) {
 	const note = "HOLDPOINT_ADDRESS_SHARE bounds the bodies that are being read, and not the questions"
 	for _, tt := range []struct {
@@ -300,7 +300,7 @@ func TestShareOfAStoreThatHasNone(t *testing.T) {
 	}
 }
 
-// TestCheckTellsWhatIsOpen: check and the log warn of each request that
+// TestCheckTellsWhatIsOpen: check and the log must warn of each request that
 // HOLDPOINT_LANGGRAPH_SERVER_ALLOW allows.
 func TestCheckTellsWhatIsOpen(t *testing.T) {
 	environ := []string{
@@ -320,15 +320,16 @@ func TestCheckTellsWhatIsOpen(t *testing.T) {
 	}
 }
 
-// Tokens of a desk.
+// Tokens of callers of the desk (the web page of approvers).
 const (
 	deskToken  = "d5e7a3f0c1b2948576aabbccddeeff00"
 	otherToken = "00ffeeddccbbaa6758492b1c0f3a7e5d"
 )
 
-// TestEachSecretMayBeInAFile: each variable with a secret has a second one with _FILE, for a file
-// with the value. It is an error to set both, and to name a missing or an empty file. The error
-// names the variable, and no output has a part of the secret.
+// TestEachSecretMayBeInAFile: for each variable with a secret, there must be a second variable with
+// the suffix _FILE, whose value is the name of a file with the secret. It must be an error to set
+// both variables, and to name a missing or an empty file. The error must name the variable. No
+// output may contain a part of the secret.
 func TestEachSecretMayBeInAFile(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -357,7 +358,7 @@ func TestEachSecretMayBeInAFile(t *testing.T) {
 		good := prefix + name + "_FILE=" + file(name, "\n"+secret.value+" \n")
 		for _, tt := range []struct {
 			set  []string
-			want string // part of the error, "" for no error
+			want string // a part of the error; "" means no error
 		}{
 			{[]string{prefix + name + "=" + secret.value}, ""},
 			{[]string{good}, ""},
@@ -374,7 +375,7 @@ func TestEachSecretMayBeInAFile(t *testing.T) {
 			}
 		}
 	}
-	// No secret is left without its file.
+	// There must be no variable with a secret that lacks its variable with _FILE.
 	known := map[string]bool{}
 	for _, v := range all() {
 		known[v.Name] = true

@@ -17,8 +17,9 @@ import (
 	"time"
 )
 
-// agentAt is a variable that makes this test binary run as an agent at its address, in a process
-// that can be stopped and killed. The agent prints its address, and a line for each action.
+// agentAt is the name of an environment variable. If it is set, this test binary runs as an agent
+// at the address in its value. The agent is a process of its own, so the test can stop and kill it.
+// It prints its address, and a line for each action.
 const agentAt = "TEST_AGENT_AT"
 
 func init() {
@@ -32,7 +33,7 @@ func init() {
 		os.Exit(1)
 	}
 	fmt.Println("listens", l.Addr())
-	go func() { // standard input ends with the process of the test
+	go func() { // standard input ends when the process of the test ends
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
@@ -40,9 +41,12 @@ func init() {
 	os.Exit(1)
 }
 
-// serveAgent serves a run of the agent. The name of the thread decides what it does: "ask…" asks a
-// question, "hang…" sends only the start of the run, and "…500" answers with status 500, or does so
-// for the resume of an "ask…".
+// serveAgent serves a run of the agent. The name of the thread decides what the agent does:
+//
+//   - "ask…": it asks a question.
+//   - "hang…": it sends only the start of the run.
+//   - "…500": it responds with status 500. For a name that also begins with "ask", it asks a
+//     question first, and responds to the resume with status 500.
 func serveAgent(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	thread, outcome := field(body, "threadId"), ""
@@ -82,7 +86,7 @@ func startAgent(t *testing.T, at string) *agentProcess {
 	a.Env = append(os.Environ(), agentAt+"="+at)
 	out, err := a.StdoutPipe()
 	if err == nil {
-		_, err = a.StdinPipe() // it ends with this process
+		_, err = a.StdinPipe() // the agent's standard input ends with this process
 	}
 	if err == nil {
 		err = a.Start()
@@ -96,7 +100,8 @@ func startAgent(t *testing.T, at string) *agentProcess {
 	return a
 }
 
-// next returns the rest of the next line, which must begin with word.
+// next reads the next line of the agent's output. The line must begin with the parameter word. next
+// returns the rest of the line.
 func (a *agentProcess) next(t *testing.T, word string) string {
 	t.Helper()
 	if !a.lines.Scan() {
@@ -114,16 +119,17 @@ func (a *agentProcess) kill() {
 	_ = a.Wait()
 }
 
-// TestAgentThatFails: an agent in its own process is silent, is stopped, answers 500, is killed and
-// is started again. Each stream gets a terminal event. A question from before all this is answered
-// after it, and its action runs once.
+// TestAgentThatFails: an agent in its own process is silent, is stopped, responds with 500, is
+// killed and is started again. In all these cases, each stream must get a terminal event. At the
+// end, a question that was asked before all this must still accept its answer, and its action must
+// run once.
 func TestAgentThatFails(t *testing.T) {
-	t.Parallel() // it waits for the idle timeout
+	t.Parallel() // the test waits for the idle timeout
 	agent := startAgent(t, "127.0.0.1:0")
 	_, addr := start(t, "HOLDPOINT_UPSTREAM=http://"+agent.at, "HOLDPOINT_DIALECT=agui", "HOLDPOINT_STREAM_IDLE_TIMEOUT=1s",
 		"HOLDPOINT_STORE=bolt://"+filepath.Join(t.TempDir(), "state.db"), "HOLDPOINT_LOG_LEVEL=info")
 	client := clientOf(addr)
-	client.Timeout = time.Minute // so that a hanging test fails
+	client.Timeout = time.Minute // makes a test that hangs fail
 	run := func(what, thread, more, want string) string {
 		t.Helper()
 		text, err := play(client, thread, more)
@@ -157,7 +163,7 @@ func TestAgentThatFails(t *testing.T) {
 	if text := <-died; !strings.Contains(text, "UPSTREAM_EOF") {
 		t.Errorf("it dies in a run:\n%s", text)
 	}
-	for { // until Holdpoint has noticed that its idle connections are closed
+	for { // waits until Holdpoint has noticed that its idle connections are closed
 		res, err := client.Get("http://holdpoint/")
 		if err != nil {
 			t.Fatal(err)
@@ -172,7 +178,7 @@ func TestAgentThatFails(t *testing.T) {
 
 	agent = startAgent(t, agent.at)
 	run("it is back", "plain", "", "RUN_FINISHED")
-	for range 2 { // the second request gets the recorded end
+	for range 2 { // the second request must get the recorded end of the run
 		run("the answer", "ask", approves(asked), "RUN_FINISHED")
 	}
 	if did := agent.next(t, "did"); did != "ask" {

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// TestDemoAtTheDesk: the terminal shows the address of the page, and that the run continues after a
-// decision there. The page remains, with the decision, until Ctrl-C.
+// TestDemoAtTheDesk: the terminal must show the address of the desk's page. After a decision on the
+// page, it must show that the run continues. The page must stay, with the decision, until Ctrl-C.
 func TestDemoAtTheDesk(t *testing.T) {
 	t.Parallel()
 	for decision, want := range map[string]string{"approve": "send_email was executed once", "deny": "send_email was not executed"} {

@@ -26,17 +26,17 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// A caller sends requests to the desk of a process, at a unix socket or a TCP address.
+// A caller sends requests to the desk of a process. at is a Unix socket or a TCP address.
 type caller struct {
 	*testing.T
 	at, token string
 }
 
-// call sends a request, and returns the status and the body. It ends the test if the answer is not
-// JSON.
+// call sends a request, and returns the status and the body of the response. The test ends if the
+// body is not JSON.
 func (c caller) call(method, path string) (int, gjson.Result) { return c.send(method, path, "") }
 
-// send is like call, with a body to send.
+// send sends a request as call does, with the body sent.
 func (c caller) send(method, path, sent string) (int, gjson.Result) {
 	c.Helper()
 	req, err := http.NewRequest(method, "http://desk"+path, strings.NewReader(sent))
@@ -64,7 +64,7 @@ func (c caller) send(method, path, sent string) (int, gjson.Result) {
 	return res.StatusCode, gjson.ParseBytes(text)
 }
 
-// ok sends a request, and returns the body of an answer with status 200.
+// ok sends a request, and returns the body of the response. The test ends if the status is not 200.
 func (c caller) ok(method, path string) gjson.Result {
 	c.Helper()
 	status, body := c.call(method, path)
@@ -74,7 +74,7 @@ func (c caller) ok(method, path string) gjson.Result {
 	return body
 }
 
-// post sends a run to a path and returns its stream.
+// post sends a run to a path of Holdpoint and returns its stream.
 func post(t *testing.T, addr, path, thread, more string) string {
 	t.Helper()
 	body := fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[{"id":"m","role":"user","content":"go"}],"tools":[],"context":[],"state":{},"forwardedProps":{}%s}`, thread, more)
@@ -95,9 +95,10 @@ func yesTo(id string) string {
 	return fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":true}]`, id)
 }
 
-// TestDesk: a caller with a token sees the open questions of all agents of the process, also after
-// a kill, and frees a thread. Freeing is in the audit, in the metrics and in the webhook, and sends
-// nothing to the agent. No log line has a token.
+// TestDesk: a caller with a token must see the open questions of all agents of the process, even
+// after the process was killed. The caller must be able to free a thread. This must be recorded in
+// the audit, in the metrics and in the webhook, and must send nothing to the agent. No log line may
+// contain a token.
 func TestDesk(t *testing.T) {
 	t.Parallel()
 	backend := &asker{}
@@ -235,8 +236,9 @@ func TestDesk(t *testing.T) {
 	}
 }
 
-// TestDeskBesideAnAnswer: if the chat answers a question while the desk frees its thread, one of
-// the two succeeds and the other gets an error. The audit has one end for each question.
+// TestDeskBesideAnAnswer: the chat answers a question while the desk frees its thread. One of the
+// two must succeed, and the other must get an error. The audit must have exactly one end for each
+// question.
 func TestDeskBesideAnAnswer(t *testing.T) {
 	backend := &asker{}
 	upstream := httptest.NewServer(backend)
@@ -298,8 +300,8 @@ func TestDeskBesideAnAnswer(t *testing.T) {
 	}
 }
 
-// TestDeskByTLS: if the listener has a certificate, the desk accepts only TLS. A browser gets a
-// cookie that is bound to TLS and to the host.
+// TestDeskByTLS: if the listener has a certificate, the desk must accept only TLS. A browser must
+// get a cookie that is valid only over TLS and only for this host.
 func TestDeskByTLS(t *testing.T) {
 	a, files := authority.New(t), authority.NewFolder(t)
 	files.Issue(a, "localhost")
@@ -334,12 +336,13 @@ func TestDeskByTLS(t *testing.T) {
 	}
 }
 
-// jwtDesk returns the variables of a desk whose callers have tokens of an issuer.
+// jwtDesk returns the variables of a desk whose callers have JWTs of an issuer.
 func jwtDesk(policy string) []string {
 	return []string{"DESK_LISTEN=:7082", "DESK_AUTH=jwt", policy, "DESK_JWT_ISSUER=https://id.example", "DESK_JWT_AUDIENCE=desk", "DESK_JWT_JWKS_URL=https://id.example/keys"}
 }
 
-// TestDeskSettings: wrong settings of the desk are errors at start, and no error has a token in it.
+// TestDeskSettings: if a setting of the desk is wrong, Holdpoint must report an error at start. No
+// error may contain a token.
 func TestDeskSettings(t *testing.T) {
 	dir := t.TempDir()
 	file := func(text string) string {
@@ -357,13 +360,14 @@ func TestDeskSettings(t *testing.T) {
 	policyFile := "POLICY=" + file(policyOfAnn)
 	for _, tt := range []struct {
 		set  []string
-		want string // part of the error, "" for no error
+		want string // a part of the error; "" means no error
 	}{
 		{nil, ""},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken}, ""},
 		{[]string{"DESK_LISTEN=unix:///run/desk.sock", "DESK_TOKEN=" + deskToken + "," + otherToken, "DESK_AUTH=token"}, ""},
 		{[]string{"DESK_LISTEN=127.0.0.1:7082", "DESK_TOKEN_FILE=" + file("# a\n"+deskToken+"\nann sha256:"+sum[1:]+"0\n")}, ""},
-		{[]string{"DESK_LISTEN=127.0.0.1:7082"}, ""}, // only run requires a terminal
+		// only the command run requires a terminal here
+		{[]string{"DESK_LISTEN=127.0.0.1:7082"}, ""},
 		{[]string{"DESK_LISTEN=[::1]:7082"}, ""},
 		{[]string{"DESK_LISTEN=:7082"}, "HOLDPOINT_DESK_TOKEN_FILE is not set, and the desk of HOLDPOINT_DESK_LISTEN admits nobody without a token"},
 		{[]string{"DESK_LISTEN=unix:///run/desk.sock"}, "HOLDPOINT_DESK_TOKEN_FILE is not set"},
@@ -387,7 +391,8 @@ func TestDeskSettings(t *testing.T) {
 		{[]string{"DESK_LISTEN=unix:///run/desk.sock", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=X-User"}, ""},
 		{[]string{"DESK_LISTEN=unix:///run/desk.sock", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=X-User", "DESK_TRUSTED_PEERS=10.0.0.1"}, `DESK_TRUSTED_PEERS "10.0.0.1/32": a caller of the unix socket`},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "TRUSTED_PEERS=10.0.0.0/8"}, `TRUSTED_PEERS "10.0.0.0/8": no header of these peers is read`},
-		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_TRUSTED_PEERS=10.0.0.0/8"}, ""}, // the desk uses them to trust X-Forwarded-Proto
+		// the desk trusts X-Forwarded-Proto of these peers
+		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_TRUSTED_PEERS=10.0.0.0/8"}, ""},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_PRINCIPAL=X-User"}, `DESK_PRINCIPAL "X-User": HOLDPOINT_DESK_AUTH=token does not use it`},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, policyFile}, ""},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "POLICY=" + file("access: []\n")}, "line 1: access: want a list"},
@@ -425,8 +430,8 @@ func TestDeskSettings(t *testing.T) {
 	}
 }
 
-// TestDeskDecides: a decision of the desk reaches the agent once, without the chat. If the agent is
-// away, the decision outlives the process, and the next process sends it.
+// TestDeskDecides: a decision at the desk must reach the agent once, without a request of the chat.
+// If the agent is away and Holdpoint is killed, the next process must send the decision.
 func TestDeskDecides(t *testing.T) {
 	t.Parallel()
 	backend := &asker{}
@@ -484,7 +489,7 @@ func TestDeskDecides(t *testing.T) {
 	if a := ended(decide("t1", "answer")); a.Get("end.how").Str != "finished" || backend.answers.Load() != 1 {
 		t.Errorf("carried: %s, %d answers", a, backend.answers.Load())
 	}
-	// The chat sends its next request with the old history, and the agent is not called.
+	// The chat's next request still has the old history. It must not call the agent.
 	before := backend.asked.Load()
 	if got := post(t, addr, "/", "t1", ""); !strings.Contains(got, "RUN_FINISHED") || backend.asked.Load() != before {
 		t.Errorf("a reload: %s", got)
@@ -494,7 +499,8 @@ func TestDeskDecides(t *testing.T) {
 	away.Store(true)
 	id := decide("t2", "answer")
 	for refused.Load() == 0 || c.ok("GET", "/v1/approvals/"+id).Get("state").Str != "decided" {
-		time.Sleep(20 * time.Millisecond) // until the claim is released: a kill before that leaves the answer in doubt
+		// waits until the claim is released: a kill before would leave the answer in doubt
+		time.Sleep(20 * time.Millisecond)
 	}
 	p.Process.Kill()
 	p.exit()

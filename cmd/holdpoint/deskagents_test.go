@@ -13,9 +13,9 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// TestDeskOfTwoAgents: two agents on one store ask the same question in threads of the same id,
-// each at the path / of its backend. A decision for one agent reaches only that agent, and the
-// question of the other stays open.
+// TestDeskOfTwoAgents: two agents on one store ask the same question in threads with the same id,
+// each at the path / of its own backend. A decision for one agent must reach only that agent. The
+// question of the other agent must stay open.
 func TestDeskOfTwoAgents(t *testing.T) {
 	t.Parallel()
 	at := socket(t)
@@ -43,7 +43,7 @@ func TestDeskOfTwoAgents(t *testing.T) {
 	for n, agent := range agents {
 		a := c.ok("GET", "/v1/approvals?thread=t1&agent="+agent).Get("approvals.0")
 		c.becomes(c.answers(a, "true"), "ended")
-		time.Sleep(3 * time.Second) // longer than the carrier's interval
+		time.Sleep(3 * time.Second) // longer than the interval at which Holdpoint sends decisions
 		for k, other := range agents {
 			want := int64(0)
 			if k <= n {
@@ -61,13 +61,13 @@ func TestDeskOfTwoAgents(t *testing.T) {
 	}
 }
 
-// TestDeskSaysWhatWaits: at start the log warns of settings that make decisions of the desk wait
-// for the chat, and says why.
+// TestDeskSaysWhatWaits: with some settings, a decision at the desk waits for the next request of
+// the chat. At start, the log must warn of these settings and say why.
 func TestDeskSaysWhatWaits(t *testing.T) {
 	dir := t.TempDir()
 	for name, test := range map[string]struct {
 		set  []string
-		want []string // parts of the warnings, none if decisions do not wait
+		want []string // parts of the warnings; nil if decisions do not wait
 	}{
 		"memory":                 {nil, nil},
 		"a file with keys":       {[]string{"HOLDPOINT_STORE=bolt://" + dir + "/a.db", deskStoreKeys}, nil},

@@ -19,13 +19,14 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// refunder is an AG-UI backend that asks before it refunds. The name of the thread decides what it
-// does with an answer.
+// refunder is an AG-UI backend that asks before it makes a refund. The name of the thread decides
+// what it does with an answer.
 func refunder(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	thread, answered := field(body, "threadId"), strings.Contains(string(body), `"interruptId"`)
 	if answered && thread == "given back" && r.Header.Get("X-Chat") == "" {
-		w.WriteHeader(http.StatusUnauthorized) // refuses requests that Holdpoint sends without the chat
+		// refuses a request that Holdpoint sends without the chat
+		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -55,7 +56,8 @@ func refunder(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Answers to questions. auditLines replaces their digests, as docs/audit.md defines them.
+// Answers to questions. In its result, auditLines replaces the digest of an answer by a name such
+// as yes. docs/audit.md defines the digests.
 const (
 	auditYes    = `{"approved":true}`
 	auditNo     = `{"approved":false}`
@@ -63,7 +65,8 @@ const (
 	auditEdited = `{"approved":true,"editedArgs":{"amount":5}}`
 )
 
-// auditLines returns the lines of an audit by thread, without the parts that differ between runs.
+// auditLines returns the lines of an audit, keyed by thread. It leaves out the parts that differ
+// from run to run.
 func auditLines(t *testing.T, path string) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -121,9 +124,9 @@ func auditLines(t *testing.T, path string) map[string][]string {
 	return lines
 }
 
-// TestAuditOfTheDesk: for each way in which a question can be decided at the desk, the audit has
-// exactly the expected lines, in order, with door, approver and digests, and the chain is valid.
-// HOLDPOINT_AUDIT_PAYLOAD can leave out the comments.
+// TestAuditOfTheDesk: a question can be decided at the desk in several ways. For each way, the
+// audit must have exactly the expected lines, in order, with door, approver and digests. The chain
+// must be valid. HOLDPOINT_AUDIT_PAYLOAD must be able to leave out the comments.
 func TestAuditOfTheDesk(t *testing.T) {
 	t.Parallel()
 	for _, payload := range []string{"false", "none"} {
@@ -163,21 +166,21 @@ func TestAuditOfTheDesk(t *testing.T) {
 	}
 }
 
-// An auditDesk decides questions at the desk in each way.
+// An auditDesk decides questions at the desk in all ways that the test knows.
 type auditDesk struct {
 	caller
 	addr string
 }
 
-// asks makes the thread ask, and returns the approval. With credentials, the backend accepts the
-// answer from the chat only.
+// asks sends a run that pauses, and returns the approval of its question. If credentials is true,
+// the request has credentials, and only the chat can send the answer to the backend.
 func (d auditDesk) asks(thread string, credentials bool) gjson.Result {
 	d.Helper()
 	d.run(thread, "", credentials)
 	return d.waits(strings.ReplaceAll(thread, " ", "+"))
 }
 
-// run sends a request of the chat, and returns its stream.
+// run sends a request of the chat to Holdpoint, and returns its stream.
 func (d auditDesk) run(thread, more string, credentials bool) string {
 	d.Helper()
 	body := fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[{"id":"m","role":"user","content":"go"}],"tools":[],"context":[],"state":{},"forwardedProps":{}%s}`, thread, more)
@@ -202,7 +205,8 @@ func (d auditDesk) run(thread, more string, credentials bool) string {
 	return string(text)
 }
 
-// says sends a decision on the n-th question, and checks the status. with is the rest of the body.
+// says sends the desk a decision on question n of the approval, and checks the status of the
+// response. The parameter with is the rest of the body. says returns the path of the approval.
 func (d auditDesk) says(a gjson.Result, n int, with string, status int) (path string) {
 	d.Helper()
 	q := a.Get(fmt.Sprintf("questions.%d", n))
@@ -223,7 +227,8 @@ func (d auditDesk) frees(a gjson.Result) {
 	}
 }
 
-// playAll decides a question in each way, each in a thread with the name of the way.
+// playAll decides a question in each way. Each way has a thread of its own, with the name of the
+// way.
 func (d auditDesk) playAll(audit string) {
 	const approve = `"decision":"approve","comment":"by hand"`
 	d.becomes(d.says(d.asks("carried", false), 0, approve, 200), "ended")
@@ -247,7 +252,7 @@ func (d auditDesk) playAll(audit string) {
 
 	a = d.asks("given up", true)
 	d.says(a, 0, approve, 200)
-	d.says(a, 0, approve, 200) // the same decision again
+	d.says(a, 0, approve, 200) // the same decision a second time
 	d.says(a, 0, `"decision":"deny"`, http.StatusConflict)
 	d.run("given up", fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":%s}]`, a.Get("questions.0.id").Str, auditNo), true)
 	d.frees(a)
@@ -259,8 +264,8 @@ func (d auditDesk) playAll(audit string) {
 	d.becomes(d.says(d.asks("in doubt", false), 0, approve, 200), "doubt")
 	d.run("in doubt", "", false)
 
-	// The backend refuses the request of Holdpoint, which would try again after five seconds. The
-	// chat answers before that.
+	// The backend refuses the request that Holdpoint sends by itself. Holdpoint would try again
+	// after five seconds, but the chat answers earlier.
 	d.says(d.asks("given back", false), 0, approve, 200)
 	for !slices.Contains(eventsIn(d.T, audit), "resume.released") {
 		time.Sleep(10 * time.Millisecond)
@@ -268,7 +273,7 @@ func (d auditDesk) playAll(audit string) {
 	d.run("given back", "", false)
 }
 
-// auditWant returns the expected lines of each way.
+// auditWant returns the expected lines of the audit, keyed by the name of the way.
 func auditWant() map[string][]string {
 	const (
 		raised   = "interrupt.raised at chat | c1"
@@ -277,7 +282,7 @@ func auditWant() map[string][]string {
 		chat     = " at chat | c1 approved (yes) at desk by operator"
 		freed    = " at desk by operator | c1"
 	)
-	// Because the audit is required, a decision is announced before it is made.
+	// Because HOLDPOINT_AUDIT_REQUIRED is set, the audit has a line before each decision is made.
 	decided := func(what string) []string {
 		return []string{raised, "interrupt.deciding" + what, "interrupt.decided" + what}
 	}
@@ -307,7 +312,8 @@ func auditWant() map[string][]string {
 			decided(" at desk by operator | c1 (cancel)"), sent(" at desk | c1 (cancel) at desk by operator", "interrupt.expired"),
 		),
 		"refused": {raised, "interrupt.freeing" + freed, "interrupt.withdrawn" + freed},
-		// The other decision was too late, so it is announced and then refused.
+		// The second decision comes too late. So the audit has the line before it, and then the
+		// refusal.
 		"given up": slices.Concat(decided(approved), []string{
 			"interrupt.deciding at desk by operator | c1 denied (no)", "resume.refused RESUME_CONFLICT at chat | c1 denied (no)",
 			"interrupt.freeing" + freed, "interrupt.withdrawn" + freed,

@@ -22,12 +22,12 @@ import (
 
 const deskStoreKeys = "HOLDPOINT_STORE_KEYS=a:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
-// A keeper is an asker that can hold back its reaction to answers.
+// A keeper is an asker that can delay its reaction to an answer.
 type keeper struct {
 	asker
 	keeps   atomic.Bool
-	inside  chan struct{} // receives when an answer has arrived
-	release chan struct{} // closed to let waiting answers continue
+	inside  chan struct{} // receives a value when an answer has arrived
+	release chan struct{} // closed to let the delayed answers continue
 	once    sync.Once
 }
 
@@ -53,7 +53,8 @@ func (k *keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	k.asker.ServeHTTP(w, r)
 }
 
-// told returns the log line with the message, and waits for it if it is not there yet.
+// told returns the log line with the message. If this line has not been written yet, told waits for
+// it.
 func (p *process) told(t *testing.T, msg string) map[string]any {
 	t.Helper()
 	if at := slices.IndexFunc(p.said, func(line map[string]any) bool { return line["msg"] == msg }); at >= 0 {
@@ -62,7 +63,7 @@ func (p *process) told(t *testing.T, msg string) map[string]any {
 	return p.wait(t, msg)
 }
 
-// waits returns the only approval of the thread.
+// waits returns the approval of the thread. The thread must have exactly one.
 func (c caller) waits(thread string) gjson.Result {
 	c.Helper()
 	list := c.ok("GET", "/v1/approvals?thread="+thread).Get("approvals").Array()
@@ -72,7 +73,8 @@ func (c caller) waits(thread string) gjson.Result {
 	return list[0]
 }
 
-// answers answers the only question of an approval, and returns the path of the approval.
+// answers decides the only question of an approval at the desk, and returns the path of the
+// approval.
 func (c caller) answers(a gjson.Result, payload string) (path string) {
 	c.Helper()
 	path = "/v1/approvals/" + a.Get("id").Str
@@ -84,7 +86,7 @@ func (c caller) answers(a gjson.Result, payload string) (path string) {
 	return path
 }
 
-// becomes waits until the approval is in a state.
+// becomes waits until the approval at the path has the state, and returns the approval.
 func (c caller) becomes(path, state string) gjson.Result {
 	c.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -100,13 +102,14 @@ func (c caller) becomes(path, state string) gjson.Result {
 	}
 }
 
-// A deskStore is a pair of servers behind one address. failover makes the second one take over.
+// A deskStore is a pair of servers that is reached at one address. failover lets the second server
+// take over.
 type deskStore struct {
 	environ  []string
 	failover func()
 }
 
-// deskStores returns the stores that keep a claim across a failover.
+// deskStores returns stores that still have a claim after a failover, keyed by the kind of server.
 func deskStores() map[string]func(t *testing.T) deskStore {
 	return map[string]func(t *testing.T) deskStore{
 		"redis": func(t *testing.T) deskStore {
@@ -135,10 +138,10 @@ func deskStores() map[string]func(t *testing.T) deskStore {
 	}
 }
 
-// TestStandbyThatMayForget: if a standby may be behind at a failover, the store could lose that an
-// answer was sent and keep the decision. Holdpoint then does not send decisions by itself; the
-// chat's next request does. The approval shows this before anybody decides, and the log at start
-// has a warning.
+// TestStandbyThatMayForget: if a standby may lack the last writes at a failover, the store could
+// have the decision but not the claim of the answer that was sent. So Holdpoint must not send
+// decisions by itself with such a store: the chat's next request sends them. The approval must show
+// this before anybody decides, and the log must have a warning at start.
 func TestStandbyThatMayForget(t *testing.T) {
 	for name, begin := range map[string]func(t *testing.T) (store, remedy string){
 		"redis that does not wait": func(t *testing.T) (string, string) {
@@ -176,7 +179,7 @@ func TestStandbyThatMayForget(t *testing.T) {
 				t.Errorf("before it is decided: %s", a)
 			}
 			path := c.answers(a, "true")
-			time.Sleep(3 * time.Second) // longer than between two looks
+			time.Sleep(3 * time.Second) // longer than the interval between two looks at the store
 			if got := c.ok("GET", path); got.Get("state").Str != "decided" || backend.answers.Load() != 0 {
 				t.Errorf("%d answers were sent: %s", backend.answers.Load(), got)
 			}
@@ -187,9 +190,10 @@ func TestStandbyThatMayForget(t *testing.T) {
 	}
 }
 
-// TestDeskOverAFailover: the store fails over while the agent has an answer of the desk. The answer
-// is not sent again, and the new server saves the end of the run. If Holdpoint was killed too, the
-// result is unknown, and the next request of the chat reports that once.
+// TestDeskOverAFailover: the store fails over while the agent works on an answer of the desk.
+// Holdpoint must not send the answer again, and the new server must save the end of the run. If
+// Holdpoint was killed too, the result is unknown, and the chat's next request must report this
+// once.
 func TestDeskOverAFailover(t *testing.T) {
 	for name, begin := range deskStores() {
 		for _, killed := range []bool{false, true} {
@@ -220,8 +224,8 @@ func TestDeskOverAFailover(t *testing.T) {
 				} else if end := c.becomes(path, "ended").Get("end"); end.Get("how").Str != "finished" {
 					t.Errorf("it ended so: %s", end)
 				}
-				// The next request waits for the end of the run, or until the lease of the dead
-				// process is over.
+				// If Holdpoint lives, the next request waits for the end of the run. If it was
+				// killed, the request waits until the lease of the dead process has ended.
 				got := post(t, addr, "/", "t1", "")
 				if doubt := strings.Contains(got, `"RESUME_IN_DOUBT"`); doubt != killed || !killed && !strings.Contains(got, "RUN_FINISHED") {
 					t.Errorf("a reload: %s", got)

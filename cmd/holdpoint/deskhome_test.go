@@ -12,15 +12,15 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// TestReplicasOfTheDesk: two processes serve one agent on one store. A decision at one process is
-// sent by the other if the first cannot reach its backend, or if the backend of the other holds the
-// question in its own process.
+// TestReplicasOfTheDesk: two processes serve one agent on one store, and the desk of the second
+// process decides. The first process must send the decision in two cases: the second process cannot
+// reach its backend, or the backend of the first process holds the question in its own process.
 func TestReplicasOfTheDesk(t *testing.T) {
 	t.Parallel()
 	server := servers.StartPostgres(t, servers.PostgresOptions{})
 	for name, c := range map[string]struct {
 		carry string
-		dead  bool // whether the second process cannot reach its backend
+		dead  bool // the second process cannot reach its backend
 	}{
 		"one cannot reach the backend":                  {"any", true},
 		"the backend holds the question in its process": {"home", false},

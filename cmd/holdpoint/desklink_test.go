@@ -14,9 +14,10 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// TestEventsLeadToTheDesk: an event of the webhook has the id of the approval, and with
-// HOLDPOINT_DESK_URL a link that opens the question on the page. The event of an answer has the
-// name of the person who decided, if HOLDPOINT_SHOW_PRINCIPAL is name.
+// TestEventsLeadToTheDesk: an event of the webhook must have the id of the approval. If
+// HOLDPOINT_DESK_URL is set, it must also have a link that opens the question on the desk's page.
+// If HOLDPOINT_SHOW_PRINCIPAL is name, the event of an answer must have the name of the person who
+// decided.
 func TestEventsLeadToTheDesk(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ show, set, base string }{
