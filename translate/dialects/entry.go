@@ -195,6 +195,7 @@ func (e Entry) missingErrors() []error {
 	case doc == "":
 		return []error{fmt.Errorf(textNotSet, name, e.Name)}
 	default:
-		return []error{fmt.Errorf(textNotSetFor, name, e.Name, doc)}
+		purpose, _, _ := strings.Cut(doc, ". ") // the rest says who needs it
+		return []error{fmt.Errorf(textNotSetFor, name, e.Name, purpose)}
 	}
 }
