@@ -43,7 +43,7 @@ type body struct {
 	out     stream.Output // complete frames for the client
 	lf      []byte        // the buffer for frames whose line ends are replaced
 	emits   func(agui.Event)
-	emitOut func(agui.Event) // out.Event
+	emitOut func(agui.Event) // the method value out.Event, which is created only once
 
 	phase           phase
 	opened          bool // the first exchange has a response, or needs none

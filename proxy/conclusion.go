@@ -135,14 +135,14 @@ type conclusion struct {
 
 // A run could be held open while its question is answered at another door, such as the desk, so
 // that it continues in the same stream. This is not implemented. It would belong in run.conclude,
-// between keep and tell.EndOf. A held run would wait there, in a phase of the body between reading
-// and over, after the exchange with the backend is closed. If no answer arrives, the client leaves
-// or Holdpoint drains, tell.EndOf would follow. If answers arrive, the run would be a resume like
-// any other: the answers become the input's resume array, selection.carry names the pause, and
-// run.admit judges, prepares and claims. After that the phase is between, and body.next sends.
-// Without another exchange, the client would get the events of run.tellRuling without RUN_STARTED.
-// settle.MaxExchanges would bound such a run too, and the other fields of its Evidence would begin
-// anew. Commit 2b85452b had all of it, with tests.
+// between run.saveOutcome and tell.EndOf. A held run would wait there after the exchange with the
+// backend is closed, in a new phase of the body between reading and outputOver. If no answer
+// arrives, the client leaves or Holdpoint drains, tell.EndOf would follow. If answers arrive, the
+// run would be a resume like any other: the answers become the input's resume array,
+// pauseSelection.carry names the pause, and run.admit judges, prepares and claims. After that the
+// phase is betweenExchanges, and body.next sends. Without another exchange, the client would get
+// the events of run.tellRuling without RUN_STARTED. settle.MaxExchanges would bound such a run too,
+// and the other fields of its Evidence would begin anew. Commit 2b85452b had all of it, with tests.
 
 // saveOutcome saves the outcome of the run, and returns what the record contains after that. Once
 // the question is saved, a resume of it can arrive before saveOutcome returns.

@@ -142,7 +142,7 @@ func (e *exchange) begin() {
 	e.connected.Store(false)
 }
 
-// evidence returns how far the exchanges of the run have got in sending the answers to the backend.
+// evidence returns what is known of whether the run has sent its answers to the backend.
 func (e *exchange) evidence() settle.Evidence {
 	evidence := e.counted
 	evidence.Connected = e.connected.Load()

@@ -91,8 +91,8 @@ func (j *judge) disarm() {
 }
 
 // withholdOpenCalls removes calls that must not reach the backend from the messages. p is the pause
-// that the request answers, or nil. It returns the changed messages by the bytes that they had
-// before. It returns nil if no message changed.
+// that the request answers, or nil. The result maps the original bytes of each changed message to
+// the changed message. It is nil if no message changed.
 func (j *judge) withholdOpenCalls(p *agui.Pause) map[string]agui.Message {
 	v := j.view()
 	out := history.WithholdOpenCalls(&v, p, j.hasLostQuestion())

@@ -181,8 +181,8 @@ func (s *keySet) find(id, algorithm string) []jose.JSONWebKey {
 	return list
 }
 
-// fetch requests the set of keys from the issuer. skipped names the keys that cannot be used, each
-// with the reason.
+// fetch requests the set of keys from the issuer. The second result names the keys that cannot be
+// used, each with the reason.
 func (s *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, []string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
 	if err != nil {

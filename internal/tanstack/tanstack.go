@@ -79,7 +79,7 @@ func FinishOfRun(finish json.RawMessage, runID string) json.RawMessage {
 type Binder struct {
 	runID string
 	tools map[string]gjson.Result // the schema of each tool's arguments, by the tool's name
-	room  int                     // how many bytes of schemas it may still write
+	room  int                     // how many bytes of schemas the Binder may still write
 }
 
 // maxSchemas bounds the schemas that are written into one outcome, in bytes. Otherwise very many

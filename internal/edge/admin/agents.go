@@ -47,8 +47,8 @@ func (s *Server) Agents(list []Agent) {
 }
 
 // agentz reports whether the agents accept connections. An agent with Holdpoint as its sidecar uses
-// /agentz as its readiness probe. /readyz cannot be that probe, because Holdpoint itself must be
-// ready before the agent is.
+// /agentz as its readiness probe. Holdpoint is ready before its agent, so with /readyz alone the
+// pod would get runs too early.
 func (s *Server) agentz(w http.ResponseWriter, req *http.Request) {
 	select {
 	case <-s.agents.known:

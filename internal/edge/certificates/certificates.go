@@ -121,8 +121,8 @@ func (s *Set) Server(protocols ...string) *tls.Config {
 		c.Certificates = []tls.Certificate{*now.certificate}
 		if now.authorities != nil {
 			c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, now.authorities
-			// Without a new handshake, a session ticket would admit a client whose authority was
-			// removed after the ticket was issued.
+			// With a session ticket, a client whose authority was removed after the ticket was
+			// issued could still connect.
 			c.SessionTicketsDisabled = true
 		}
 		return c, nil

@@ -7,7 +7,7 @@ import (
 )
 
 // OpenNamed opens the files. It returns nil if no file is set. Errors name the environment
-// variables, which are prefix followed by cert, key or ca.
+// variables. The name of a variable is prefix followed by the parameter cert, key or ca.
 func OpenNamed(files Files, prefix, cert, key, ca string) (*Set, error) {
 	var named []string
 	for name, file := range map[string]string{cert: files.Cert, key: files.Key, ca: files.CA} {

@@ -25,7 +25,7 @@ func Network(remote string) (addr netip.Addr, ok bool) {
 
 // room counts connections, and requests that continue after their clients have left.
 type room struct {
-	total, each int // the bounds of all and of of; 0 means no bound
+	total, each int // total bounds all; each bounds each number in of; 0: no bound
 
 	mu    sync.Mutex
 	all   int

@@ -16,8 +16,8 @@ type Program struct {
 	port int
 }
 
-// StartProgram starts the program at path, and returns when it accepts connections. env is called
-// with the program's address. It returns environment variables, which are added to those of the
+// StartProgram starts the program at path, and returns when it accepts connections. The function
+// env gets the program's address, and returns environment variables that are added to those of the
 // test. The program ends with the test, by SIGKILL.
 func StartProgram(t testing.TB, name, path string, env func(address string) []string) *Program {
 	t.Helper()

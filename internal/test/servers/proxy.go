@@ -125,7 +125,7 @@ func (p *Proxy) Refuse() {
 	p.Sever()
 }
 
-// Accept ends Refuse.
+// Accept ends Refuse: from then on, new connections are accepted again.
 func (p *Proxy) Accept() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -17,8 +17,8 @@ const (
 	// MaxOrigin bounds the length of an Origin in bytes. A host name has at most 253 letters.
 	MaxOrigin = 512
 	// AllowanceAge is how long a permission of the backend is used before it must be renewed.
-	// Otherwise, if a client sends requests without preflights, Holdpoint would never notice that
-	// the backend has withdrawn the permission.
+	// Without this limit, a page whose browser sends no preflights could use a permission for as
+	// long as the process runs, although the backend has withdrawn it.
 	AllowanceAge = 10 * time.Minute
 	// AskTimeout bounds how long Holdpoint waits for a preflight that it sends to the backend
 	// itself.

@@ -78,7 +78,7 @@ func CallKeys(s Scope, calls []agui.AskedCall) []CallKey {
 // backend.
 type ForwardedInput struct {
 	Input agui.RunInput
-	// by the bytes that the messages had before; nil if none changed
+	// maps the original bytes of a message to the changed message; nil if none changed
 	ChangedMessages map[string]agui.Message
 	// number of removed calls that the backend could run and that no known run left to the client
 	UnknownCalls int

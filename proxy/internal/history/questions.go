@@ -75,9 +75,9 @@ func (a *askedPause) answer(reader translate.HistoryReader, m agui.Message, one 
 }
 
 // readsTwice reports whether the answer in a tool message is ambiguous: its text is JSON that
-// contains a key twice, and readers differ in which value counts. If the answer is not a yes or a
-// no, keys may look alike. If past is true, such an answer is part of the history and is not
-// checked at all.
+// contains a key twice, and readers differ in which value counts. If the question does not ask for
+// a yes or a no, two keys that only look alike are allowed. The answer to such a question is not
+// checked at all if it is part of the history (past).
 func (a *askedPause) readsTwice(m agui.Message, question string, past bool) bool {
 	i := a.pause.Interrupt(question)
 	decision := i != nil && (i.Yes != nil || i.No != nil)

@@ -99,9 +99,9 @@ func (v *View) ownResults() func(agui.Message) bool {
 // that stores its thread already has the real result of the call.
 //
 // The nearest earlier call of a removed result is removed too, because model providers refuse a
-// call without a result. This happens if the backend's model gets the calls of the request and no
-// question about the call is on record any more. The call of an open question stays, because its
-// answer is sent with it, unless the backend stores no state.
+// call without a result. The call stays if a question on record is about it, its backend stores
+// state, and one of two things is true: the question is open, so that its answer is sent with the
+// call; or the backend does not pass the calls in the messages to its model.
 //
 // A result with the same text was written by somebody else if the record has it as the backend's
 // own, or as one that the backend got. Such a result stays.
