@@ -39,8 +39,8 @@ func Announced(ev agui.Event) Announcer {
 	return announcer(ev.Get("value"))
 }
 
-// EchoOf returns the integration whose announcement the client echoes in command.interruptEvent, or
-// Nobody if there is no echo.
+// EchoOf returns the integration that made the event which the client sent back in
+// command.interruptEvent. It returns NoDialect if the request has no interruptEvent.
 func EchoOf(in agui.RunInput) Announcer {
 	event := in.InterruptEvent()
 	if event == nil {
@@ -61,8 +61,8 @@ func announcer(value gjson.Result) Announcer {
 	return Unsigned
 }
 
-// ParseText parses a string that is the JSON text of an object or an array. It returns any other
-// value unchanged.
+// ParseText parses a string that contains a JSON object or array. It returns any other value
+// unchanged.
 func ParseText(value gjson.Result) gjson.Result {
 	if value.Type != gjson.String {
 		return value

@@ -6,9 +6,10 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// EntriesWithoutCalls returns the entries of a resume array without the copies of the calls that
-// some clients add to their payloads (see agui.Interrupt.ReadCall). So no dialect has to handle
-// these copies. A payload that must be refused is unchanged, because the contract refuses it.
+// EntriesWithoutCalls returns the entries of a resume array without the copies of calls. Some
+// clients add a copy of the call to their payload (see agui.Interrupt.ReadCall). It removes the
+// copies here, so that dialects need not handle them. If ReadCall finds an error in a payload, the
+// payload stays unchanged, and the package contract refuses it.
 func EntriesWithoutCalls(p agui.Pause, entries []agui.ResumeEntry) []agui.ResumeEntry {
 	list := slices.Clone(entries)
 	for n, e := range list {
@@ -22,7 +23,7 @@ func EntriesWithoutCalls(p agui.Pause, entries []agui.ResumeEntry) []agui.Resume
 }
 
 // LeaveOutCalls removes the copies of calls from the payloads of answers, as EntriesWithoutCalls
-// does for entries. Answers marked Own are unchanged.
+// does for entries. An answer with OwnForm stays unchanged.
 func LeaveOutCalls(p agui.Pause, answers []agui.Answer) {
 	for n := range answers {
 		a := &answers[n]

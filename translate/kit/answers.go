@@ -10,9 +10,10 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Answers reads the answers that clients of any backend may send: the entries of resume, and
-// command.resume. The latter is sent by clients that support only the CUSTOM form and were shown
-// the event that Holdpoint makes. A caller that also reads a resume object must clear it first.
+// Answers reads the answers that clients of any backend may send: the entries of the resume array,
+// and command.resume. Clients that support only the CUSTOM event send command.resume, because they
+// got the CUSTOM event that Holdpoint makes. A caller that also reads a resume object must clear it
+// first.
 func Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	list := Entries(in)
 	sent, native := in.CommandResume()
@@ -32,8 +33,8 @@ func Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error) {
 	return OneSet(list, answers)
 }
 
-// NoObject returns an error if the request has a resume object in addition to another answer. It is
-// for callers that do not read a resume object, because the object may be the denial.
+// NoObject returns an error if the request has a resume object in addition to another answer.
+// Callers that do not read a resume object need it, because the object may be a denial.
 func NoObject(in agui.RunInput) error {
 	if in.ResumeObject == nil {
 		return nil
@@ -41,7 +42,7 @@ func NoObject(in agui.RunInput) error {
 	return agui.Errorf(agui.InvalidPayload, textResumeNotArray)
 }
 
-// Entries returns the entries of resume as answers.
+// Entries returns the entries of the resume array as answers.
 func Entries(in agui.RunInput) []agui.Answer {
 	var list []agui.Answer
 	for _, e := range in.Resume {
@@ -50,7 +51,7 @@ func Entries(in agui.RunInput) []agui.Answer {
 	return list
 }
 
-// EntriesByID returns the client's resume entries by interrupt id.
+// EntriesByID returns the client's resume entries in a map. The keys are the ids in the entries.
 func EntriesByID(in agui.RunInput) map[string]gjson.Result {
 	given := make(map[string]gjson.Result, len(in.Resume))
 	for n, e := range gjson.GetBytes(in.Raw, "resume").Array() {
@@ -61,8 +62,9 @@ func EntriesByID(in agui.RunInput) map[string]gjson.Result {
 	return given
 }
 
-// OneSet returns the answers of a request that may give them in two forms. Either list may be
-// empty. If both lists have answers, they must be the same; otherwise OneSet returns an error.
+// OneSet returns the answers of a request that may contain them in two forms. Each list has the
+// answers in one form, and may be empty. If both lists have answers that differ, OneSet returns an
+// error.
 func OneSet(entries, native []agui.Answer) ([]agui.Answer, error) {
 	switch {
 	case len(entries) == 0:
@@ -73,9 +75,9 @@ func OneSet(entries, native []agui.Answer) ([]agui.Answer, error) {
 	return entries, nil
 }
 
-// fromCommand reads the answer in command.resume. It is the value for the only open interrupt, or
-// an object whose keys are ids. A string that is the JSON text of an object or of an array is
-// parsed, as the adapters with this form do.
+// fromCommand reads the answer in command.resume. It is the value for the only open question, or an
+// object whose keys are ids of questions. A string that contains a JSON object or array is parsed,
+// as the adapters with this form do.
 func fromCommand(in agui.RunInput, p agui.Pause, sent gjson.Result) ([]agui.Answer, error) {
 	value := ParseText(sent)
 	nowhere := []agui.Answer{{Status: agui.Resolved, Payload: Payload(value), Native: true}}
@@ -89,8 +91,9 @@ func fromCommand(in agui.RunInput, p agui.Pause, sent gjson.Result) ([]agui.Answ
 	case ok:
 		return list, nil
 	}
-	// Without an echo the answer is for the open pause. It can answer only one question; if the pause
-	// has several, the contract finds that the others are not answered.
+	// If the client sends no interruptEvent, the answer is for the open pause. It answers only one
+	// question. If the pause has several, the package contract finds that the others have no
+	// answer.
 	id := p.Interrupts[0].ID
 	if in.InterruptEvent() != nil {
 		ids := in.EchoedIDs()
@@ -103,8 +106,8 @@ func fromCommand(in agui.RunInput, p agui.Pause, sent gjson.Result) ([]agui.Answ
 	return []agui.Answer{{ID: id, Status: agui.Resolved, Payload: Payload(value), Native: true}}, nil
 }
 
-// fromMap reads an object whose keys are all ids of the pause. An id may be a published id, or a
-// native id that only one interrupt has.
+// fromMap reads an object whose keys are all ids of the pause's questions. An id may be a published
+// id. It may also be the backend's id, if only one interrupt has that id.
 func fromMap(value gjson.Result, p agui.Pause) (list []agui.Answer, ok bool, err error) {
 	if !value.IsObject() {
 		return nil, false, nil
@@ -139,12 +142,13 @@ func agree(a, b []agui.Answer) bool {
 	return !slices.ContainsFunc(a, func(x agui.Answer) bool { return !said[meaning(x)] })
 }
 
-// meaning returns a string that is equal for equal answers.
+// meaning returns a string for comparing answers. Equal answers have the same string.
 func meaning(a agui.Answer) string {
 	return string(a.Status) + " " + string(agui.Canonical(a.Payload)) + " " + a.ID
 }
 
-// Payload returns a value as an answer's payload. It returns nil for null, which is not an answer.
+// Payload returns the JSON of the value as the payload of an answer. It returns nil if the value is
+// null, because null is not an answer.
 func Payload(v gjson.Result) json.RawMessage {
 	if !v.Exists() || v.Type == gjson.Null {
 		return nil

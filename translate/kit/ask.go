@@ -8,8 +8,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// ApprovalSchema is the responseSchema of a question whose answer is a yes or a no without edited
-// arguments.
+// ApprovalSchema is the responseSchema of a question that is answered by a yes or a no. The answer
+// cannot edit arguments.
 const ApprovalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
 
 // A Question has the members of an AG-UI Interrupt that a dialect writes itself. A text that is
@@ -56,14 +56,14 @@ func FirstText(object gjson.Result, paths ...string) string {
 	return ""
 }
 
-// Unreadable returns the error of a resume whose stored pause the dialect cannot read. Another
-// version may have written it.
+// Unreadable returns the error of a resume if the dialect cannot read the stored pause. Another
+// version of Holdpoint may have written it.
 func Unreadable() *agui.RunError {
 	return agui.Errorf(agui.StoreUnavailable, textStateUnreadable)
 }
 
-// RefuseEdits returns an error if the answer edits the arguments of the call. It is for backends
-// that run a call only with the arguments that they asked about.
+// RefuseEdits returns an error if the answer edits the arguments of the call. A dialect uses it if
+// its backend runs a call only with the arguments that the question showed.
 func RefuseEdits(a agui.Answer) error {
 	edits := Members(gjson.ParseBytes(a.Payload), "editedArgs")
 	if !slices.ContainsFunc(edits, func(v gjson.Result) bool { return v.Type != gjson.Null }) {

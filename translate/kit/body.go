@@ -11,9 +11,9 @@ import (
 	"holdpoint/translate"
 )
 
-// WithoutMembers returns a JSON object without its null members and without the named members. The
-// other members keep their bytes and their order. Clients from 0.0.54 on fail at a null in an
-// Interrupt.
+// WithoutMembers returns a JSON object without the members in names. It also removes members that
+// are null, because clients from 0.0.54 on fail at a null in an Interrupt. The other members keep
+// their bytes and their order.
 func WithoutMembers(object gjson.Result, names ...string) []byte {
 	if !object.IsObject() {
 		return []byte(object.Raw)
@@ -26,8 +26,8 @@ func WithoutMembers(object gjson.Result, names ...string) []byte {
 	})
 }
 
-// AppendMember appends a member to an object that begins with '{' and is not closed yet. key is
-// JSON text with its quotes, and value is JSON text.
+// AppendMember appends a member to an object that begins with '{' and is not closed yet. The
+// parameter key is JSON with its quotes. The parameter value is JSON.
 func AppendMember(object []byte, key, value string) []byte {
 	object = slices.Grow(object, len(key)+len(value)+len(",:}"))
 	if len(object) > 1 {
@@ -59,8 +59,8 @@ func MapMembers(object gjson.Result, value func(k, v gjson.Result) string) []byt
 	return append(out, '}')
 }
 
-// AppendText appends a string member to an object that begins with '{' and is not closed yet. key
-// must not need escaping.
+// AppendText appends a string member to an object that begins with '{' and is not closed yet. The
+// parameter key must not contain characters that JSON escapes.
 func AppendText(object []byte, key, value string) []byte {
 	object = slices.Grow(object, len(key)+len(value)+len(`,"":""}`))
 	if len(object) > 1 {
@@ -70,8 +70,9 @@ func AppendText(object []byte, key, value string) []byte {
 	return agui.AppendString(object, value)
 }
 
-// OwnRunID returns the body with a new, unique run id. It is for a backend that stores a paused run
-// by its run id alone. proxy restores the client's run id in the answer.
+// OwnRunID returns the body with a new, unique run id. A dialect uses it if its backend finds a
+// paused run by the run id alone. The package proxy puts the client's run id back into the
+// response.
 func OwnRunID(r *translate.Request, body []byte) []byte {
 	if r.NewID == nil {
 		return body
@@ -79,12 +80,14 @@ func OwnRunID(r *translate.Request, body []byte) []byte {
 	return agui.SetString(body, "runId", r.NewID())
 }
 
-// ResumeArray returns the resume array for a backend that reads one. If the client sent a resume
-// array with these answers, its entries are kept byte for byte, except that they get the backend's
-// ids, and the payloads that the dialect has changed. Otherwise the array is built from the
-// answers, for example when proxy cancels an expired pause. answers has one answer for each
-// question of p, in its order. A cancelled entry has no payload, because some backends
-// (AGUI.Server) ignore the status and read any payload as an answer.
+// ResumeArray returns the resume array for a backend that reads one. The parameter answers has one
+// answer for each question of p, in the order of p.
+//
+// If the client sent a resume array with these answers, its entries are kept byte for byte, with
+// two exceptions: they get the backend's ids, and payloads that the dialect has changed are
+// replaced. Otherwise the array is made from the answers, for example when the package proxy
+// cancels an expired pause. A cancelled entry has no payload, because some backends (AGUI.Server)
+// ignore the status and read any payload as an answer.
 func ResumeArray(in agui.RunInput, p agui.Pause, answers []agui.Answer) json.RawMessage {
 	if list := clientsArray(in, p, answers); list != nil {
 		return list

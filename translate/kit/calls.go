@@ -10,9 +10,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// EditCalls returns the message with each of its calls replaced by the result of edit. A call is
-// removed if edit returns nil. A message without changes keeps its bytes. EditCalls returns false
-// if no calls and no content remain.
+// EditCalls returns the message with each of its calls replaced by the result of the function edit.
+// A call is removed if edit returns nil. A message without changes keeps its bytes. EditCalls
+// returns false if the message has neither calls nor content afterwards.
 func EditCalls(m agui.Message, edit func(gjson.Result) json.RawMessage) (agui.Message, bool) {
 	all := Calls(gjson.ParseBytes(m.JSON))
 	var left [][]byte
@@ -37,7 +37,7 @@ func EditCalls(m agui.Message, edit func(gjson.Result) json.RawMessage) (agui.Me
 		switch {
 		case !agui.SameKey(k.Str, "toolCalls"):
 			out = AppendMember(out, k.Raw, v.Raw)
-		case !put && len(left) > 0: // at the place of the first toolCalls, once
+		case !put && len(left) > 0: // once, in place of the first toolCalls
 			out = AppendMember(out, `"toolCalls"`, "["+string(bytes.Join(left, []byte{','}))+"]")
 			put = true
 		}
@@ -46,8 +46,8 @@ func EditCalls(m agui.Message, edit func(gjson.Result) json.RawMessage) (agui.Me
 	return agui.ParseMessage(append(out, '}')), true
 }
 
-// MessageWithoutCalls returns the message without the calls in gone. It returns false if no calls
-// and no content remain.
+// MessageWithoutCalls returns the message without the calls in gone. It returns false if the
+// message has neither calls nor content afterwards.
 func MessageWithoutCalls(m agui.Message, gone map[string]bool) (agui.Message, bool) {
 	return EditCalls(m, func(c gjson.Result) json.RawMessage {
 		if slices.ContainsFunc(ValuesAt(c, "id"), func(id gjson.Result) bool { return gone[id.Str] }) {
@@ -57,8 +57,8 @@ func MessageWithoutCalls(m agui.Message, gone map[string]bool) (agui.Message, bo
 	})
 }
 
-// WithoutCalls returns the messages without the calls in gone, and without the messages in which
-// nothing else remains.
+// WithoutCalls returns the messages without the calls in gone. It leaves out a message that has
+// neither calls nor content afterwards.
 func WithoutCalls(list []agui.Message, gone map[string]bool) []agui.Message {
 	var kept []agui.Message
 	for _, m := range list {
@@ -69,7 +69,7 @@ func WithoutCalls(list []agui.Message, gone map[string]bool) []agui.Message {
 	return kept
 }
 
-// CallFrames returns the START, ARGS and END events of a call.
+// CallFrames returns the three events of a call: TOOL_CALL_START, TOOL_CALL_ARGS and TOOL_CALL_END.
 func CallFrames(c agui.Call) []json.RawMessage {
 	type event struct {
 		Type   agui.Type `json:"type"`

@@ -9,19 +9,19 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// ClaimedCalls are the calls of a request's messages, with those that belong to the client because
-// the request declares their tools.
+// ClaimedCalls has all calls in a request's messages. It knows which of them belong to the client,
+// because the request declares their tools.
 type ClaimedCalls struct {
 	calls   map[string][]claimedCall
-	foreign map[string]bool // ids with at least one call whose tool is not declared
+	foreign map[string]bool // ids of calls; at least one call with the id has an undeclared tool
 }
 
 type claimedCall struct {
 	at  int  // the index of the message
-	own bool // the request declares the tool, in each spelling of its name
+	own bool // the request declares the tool under every name in the call
 }
 
-// ClaimsOf returns the claims of a request. Keys are read in any spelling.
+// ClaimsOf returns the ClaimedCalls of a request. It reads keys in any spelling.
 func ClaimsOf(in agui.RunInput) *ClaimedCalls {
 	tools := make(map[string]bool, len(in.Tools))
 	for _, tool := range in.Tools {
@@ -43,8 +43,8 @@ func ClaimsOf(in agui.RunInput) *ClaimedCalls {
 	return claims
 }
 
-// add records a call. If one message has several calls with one id, all of them must be the
-// client's.
+// add adds a call. If one message has several calls with the same id, they belong to the client
+// only if all of them do.
 func (c *ClaimedCalls) add(id string, call claimedCall) {
 	if !call.own {
 		c.foreign[id] = true
@@ -57,23 +57,25 @@ func (c *ClaimedCalls) add(id string, call claimedCall) {
 	c.calls[id] = append(list, call)
 }
 
-// Own reports whether the call belongs to the client in every copy that the messages contain, and
-// whether the messages contain it at all.
+// Own reports two things: own, whether every call with this id in the messages belongs to the
+// client, and shown, whether the messages contain such a call at all.
 func (c *ClaimedCalls) Own(id string) (own, shown bool) {
 	shown = len(c.calls[id]) > 0
 	return shown && !c.foreign[id], shown
 }
 
-// OwnBefore reports whether the last call with this id before the message at index at belongs to
-// the client. Some models repeat ids, and a tool message answers the nearest call before it.
+// OwnBefore reports whether the client owns the call that the tool message at the index at answers.
+// Some models repeat ids, and a tool message answers the last call before it. So OwnBefore
+// considers only the last call with the id before that index.
 func (c *ClaimedCalls) OwnBefore(at int, id string) bool {
 	list := c.calls[id]
 	n := sort.Search(len(list), func(n int) bool { return list[n].at >= at })
 	return n > 0 && list[n-1].own
 }
 
-// AnsweredCalls returns the ids of the calls that a tool message names, in any spelling. It returns
-// one "" if the message names no call. agent-framework-ag-ui reads actionExecutionId too.
+// AnsweredCalls returns the ids of the calls that a tool message names, read in any spelling. It
+// returns one "" if the message names no call. It also reads actionExecutionId, because
+// agent-framework-ag-ui does.
 func AnsweredCalls(m gjson.Result) []string {
 	var calls []string
 	for _, name := range []string{"toolCallId", "actionExecutionId"} {

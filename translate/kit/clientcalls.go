@@ -11,12 +11,13 @@ import (
 
 // A model may call a tool of the client together with a tool that needs an approval. The client
 // then sends the result of its own tool with the answers. The backend needs both, because a model
-// refuses a turn in which a call has no result. So a dialect that does not send the new messages
-// with the answers sends these results with them, each after its call.
+// refuses a turn that has a call without a result. So even a dialect that sends new messages only
+// after the answers must send these results with the answers. Each result directly follows its
+// call.
 
-// ClientCalls returns the ids of the calls of the last turn whose results the client must send. The
-// request declares their tools, no open question is about them, and the messages before the answers
-// have no result for them.
+// ClientCalls returns the ids of the calls of the last turn whose results the client must send. A
+// call is one of them if the request declares its tool, no open question is about it, and the
+// messages before the answers have no result of it.
 func ClientCalls(r *translate.Request) []string {
 	if len(r.Input.Tools) == 0 {
 		return nil
@@ -58,9 +59,9 @@ func ClientCalls(r *translate.Request) []string {
 	return calls
 }
 
-// ClientResults returns the results of the client's own calls that the request contains. needed
-// reports that an answer approves something. Then a missing result is an error, because a backend
-// would continue without it, or would not continue at all.
+// ClientResults returns the results of the given calls of the client that the request contains. The
+// parameter needed says that an answer approves something. A missing result is then an error,
+// because a backend would continue without the result, or would not continue at all.
 func ClientResults(r *translate.Request, calls []string, needed bool) ([]agui.Message, error) {
 	brought := lastResults(r.Input.Messages, calls)
 	var results []agui.Message
@@ -76,14 +77,15 @@ func ClientResults(r *translate.Request, calls []string, needed bool) ([]agui.Me
 	return results, nil
 }
 
-// ResultOf returns the last result of a call in the messages.
+// ResultOf returns the last result of the call in the messages. It returns false if the call has
+// none.
 func ResultOf(list []agui.Message, call string) (agui.Message, bool) {
 	result, ok := lastResults(list, []string{call})[call]
 	return result, ok
 }
 
-// lastResults returns the last result of each call, by the id of the call. Some models repeat ids.
-// So a result that precedes the last call with its id belongs to an earlier call and is ignored.
+// lastResults returns a map from the id of each call to its last result. Some models repeat ids. So
+// a result that precedes the last call with its id belongs to an earlier call, and is ignored.
 func lastResults(list []agui.Message, calls []string) map[string]agui.Message {
 	wanted, found := make(map[string]bool, len(calls)), map[string]agui.Message{}
 	for _, id := range calls {
@@ -107,16 +109,17 @@ func lastResults(list []agui.Message, calls []string) map[string]agui.Message {
 	return found
 }
 
-// NewWithoutResults returns the new messages of the request without those that answer the calls of
-// the results.
+// NewWithoutResults returns the new messages of the request, except those that answer the calls of
+// the parameter results.
 func NewWithoutResults(r *translate.Request, results []agui.Message) []agui.Message {
 	return WithoutResultsOf(r.NewMessages, callsOf(results))
 }
 
-// WithResults returns the messages that precede the answers, with each result after its call.
-// Clients may send each call of a turn in a message of its own, and backends expect the results
-// after all calls of the turn. So only calls and results are between a call and its result. If the
-// messages lack one of the calls, WithResults uses the messages that the client was shown.
+// WithResults returns the messages that precede the answers, with each result after its call. A
+// client may send each call of a turn in a message of its own, and backends expect the results
+// after all calls of the turn. So only other calls and results may be between a call and its
+// result. If the messages lack one of the calls, WithResults uses the messages that the client has
+// seen instead.
 func WithResults(r *translate.Request, before, results []agui.Message) []agui.Message {
 	if len(results) == 0 {
 		return before
@@ -129,13 +132,13 @@ func WithResults(r *translate.Request, before, results []agui.Message) []agui.Me
 	for _, m := range results {
 		byCall[m.ToolCallID] = m
 	}
-	last := map[string]int{} // the index of the message with the call; ids may repeat
+	last := map[string]int{} // id → index of the last message with a call of this id
 	for n, m := range before {
 		for _, id := range CallIDs(m) {
 			last[id] = n
 		}
 	}
-	var list, waiting []agui.Message // waiting are the results whose calls precede this message
+	var list, waiting []agui.Message // waiting has the results whose calls precede the message m
 	for n, m := range before {
 		ids := CallIDs(m)
 		if m.Role == "user" || m.Role == "assistant" && len(ids) == 0 {

@@ -6,11 +6,11 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// RefuseContested returns an error if the pause is contested and an answer, which is sent without
-// an id, could approve something. The backend uses such an answer for whatever waits, which may be
-// the question of another run. A denial is allowed, because nothing runs for it. An answer that is
-// cancelled is not allowed here: if all answers are cancelled, proxy gives the pause up and sends
-// nothing.
+// RefuseContested returns an error if the pause is contested and one of the answers could approve
+// something. It is for a backend that gets answers without an id. Such a backend uses the answer
+// for whatever question waits, which may be the question of another run. A denial is allowed,
+// because it runs nothing. A cancel is not allowed here: if all answers are cancels, the package
+// proxy ends the pause and sends nothing.
 func RefuseContested(p agui.Pause, answers ...agui.Answer) error {
 	for _, a := range answers {
 		if p.Contested && (a.Status == agui.Cancelled || !Denies(a)) {
@@ -21,8 +21,8 @@ func RefuseContested(p agui.Pause, answers ...agui.Answer) error {
 }
 
 // OneForEachID returns an error if two questions have the same id at the backend and get different
-// answers. The backend uses the first or the last of these answers for all, so an approval could
-// replace a denial. answers has one answer for each question of the pause, in its order.
+// answers. The backend would use one of the two answers for both questions, so an approval could
+// replace a denial. The parameter answers has one answer for each question of the pause, in order.
 func OneForEachID(p agui.Pause, answers []agui.Answer) error {
 	given := make(map[string]int, len(answers))
 	for n, a := range answers {

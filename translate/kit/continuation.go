@@ -10,9 +10,10 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Continues reports whether a backend may read the request as the continuation of a call of a
-// declared tool: the messages have such a call and, after it, a result with its id. Keys are read
-// in any spelling. It is fast if the messages have no call or no result.
+// Continues reports whether a backend may read the request as the continuation of a call that the
+// client ran. It does if the messages have a call of a declared tool and, after it, a result with
+// the call's id. Keys are read in any spelling. It is fast if the messages have no call or no
+// result.
 func Continues(in agui.RunInput) bool {
 	isTool := func(m agui.Message) bool {
 		return m.Role == "tool" || !m.Plain && IsTool(agui.View(m.JSON))
@@ -43,10 +44,11 @@ func Continues(in agui.RunInput) bool {
 	return false
 }
 
-// declaredTools returns the tools that the request declares, with their keys in any spelling.
+// declaredTools returns the names of the tools that the request declares. It reads keys in any
+// spelling.
 func declaredTools(in agui.RunInput) map[string]bool {
 	tools := make(map[string]bool, len(in.Tools))
-	if len(in.Tools) > 0 && in.Tools[0] != "" { // the names are sorted
+	if len(in.Tools) > 0 && in.Tools[0] != "" { // the names are sorted, so no name is ""
 		for _, name := range in.Tools {
 			tools[name] = true
 		}
@@ -62,15 +64,16 @@ func declaredTools(in agui.RunInput) map[string]bool {
 	return tools
 }
 
-// WithoutOpenCalls returns the input without those calls that have no result and for which goes
-// returns true. at is the index of the call's message. abandoned reports that a user's message
-// follows the call. c.Name is "" if the call has several ids or names. Every message is kept: a
-// message with nothing but removed calls gets an empty text and keeps its id. edited maps the bytes
-// of each changed message to the new message.
+// WithoutOpenCalls returns the input without those calls that have no result and for which the
+// function goes returns true. The function gets the index at of the call's message. It also gets
+// abandoned, which is true if a user's message follows the call. c.Name is "" if the call has
+// several ids or names.
 //
-// A result counts only if every backend reads it as a result: its role and the name of its
-// toolCallId are spelled without underscores. It counts for the nearest call before it, because ids
-// may repeat.
+// Every message is kept: if all its calls are removed and it has no content, it gets an empty text
+// and keeps its id. edited maps the bytes of each changed message to the new message.
+//
+// A result counts only if every backend reads it as a result: its role is tool, and toolCallId is
+// spelled without underscores. It counts for the last call before it, because ids may repeat.
 func WithoutOpenCalls(in agui.RunInput, goes func(c agui.Call, at int, abandoned bool) bool) (out agui.RunInput, edited map[string]agui.Message) {
 	results, abandoned := map[string]bool{}, false
 	list := in.Messages
@@ -110,8 +113,8 @@ func WithoutOpenCalls(in agui.RunInput, goes func(c agui.Call, at int, abandoned
 	return in.WithMessages(list), edited
 }
 
-// resultID returns the id of the call that the message answers. ok is false if some backend may not
-// read the message as a result.
+// resultID returns the id of the call that the message answers. ok is false if not every backend
+// would read the message as a result.
 func resultID(m gjson.Result) (id string, ok bool) {
 	role := ""
 	m.ForEach(func(k, v gjson.Result) bool {
@@ -126,8 +129,8 @@ func resultID(m gjson.Result) (id string, ok bool) {
 	return id, ok && role == "tool"
 }
 
-// callIn reads a call of a message. single reports that it has exactly one id, one name and at most
-// one text of arguments.
+// callIn returns the call that the JSON c contains. single is true if the call has exactly one id
+// and one name, and at most one value of arguments.
 func callIn(c gjson.Result) (call agui.Call, single bool) {
 	ids, names, args := Texts(c, "id"), Texts(c, "function", "name"), ValuesAt(c, "function", "arguments")
 	if len(ids) == 1 {
@@ -145,7 +148,7 @@ func callIn(c gjson.Result) (call agui.Call, single bool) {
 	return call, true
 }
 
-// withEmptyText returns the message without its calls and with an empty text as its content.
+// withEmptyText returns the message without its calls, and with "" as its content.
 func withEmptyText(m agui.Message) agui.Message {
 	out, put := []byte{'{'}, false
 	agui.View(m.JSON).ForEach(func(k, v gjson.Result) bool {

@@ -6,8 +6,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// AsList returns the message with its content wrapped in a JSON list. A model reads the same text,
-// but a backend that looks for an object with a decision finds none.
+// AsList returns the message with its content wrapped in a JSON list. A model reads the same text.
+// But a backend that expects an object with a decision does not find one.
 func AsList(m agui.Message) agui.Message {
 	return withContent(m, func(content gjson.Result) string {
 		if content.Type == gjson.String {
@@ -17,8 +17,8 @@ func AsList(m agui.Message) agui.Message {
 	})
 }
 
-// WithoutContent returns the message with the content "-", which decides nothing. The content is
-// not empty, because some providers refuse an empty result.
+// WithoutContent returns the message with the content "-", which no backend reads as a decision.
+// The content is not empty, because some providers refuse an empty result.
 func WithoutContent(m agui.Message) agui.Message {
 	return withContent(m, func(gjson.Result) string { return "-" })
 }

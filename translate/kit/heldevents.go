@@ -7,11 +7,12 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// HeldEvents are events that are held back until a verdict, grouped by their call or by another key
-// of type K. It keeps copies, and remembers the order in which all of them were added.
+// HeldEvents holds events until it is decided what happens to them. The events belong to groups:
+// each group has a key of type K, such as the id of a call. HeldEvents keeps copies of the events,
+// and remembers the order in which all of them were added.
 //
-// Max is the maximum of their bytes. HeldEvents does not enforce it. The caller checks Full after
-// it adds an event, and releases events of a call that still has no verdict.
+// Max is the maximum number of bytes. HeldEvents does not enforce it: the caller must check Full
+// after it adds an event, and then release the events of a group.
 type HeldEvents[K comparable] struct {
 	Max int
 
@@ -22,10 +23,10 @@ type HeldEvents[K comparable] struct {
 
 type heldEvents struct {
 	list  []agui.Event
-	turns []int // for each event, its position among all events that were added
+	turns []int // the position of each event among all events that were added
 }
 
-// Add keeps a copy of an event.
+// Add holds a copy of the event in the group with the key of.
 func (h *HeldEvents[K]) Add(of K, ev agui.Event) {
 	if h.of == nil {
 		h.of = map[K]*heldEvents{}
@@ -40,16 +41,16 @@ func (h *HeldEvents[K]) Add(of K, ev agui.Event) {
 	h.turn++
 }
 
-// Size returns the number of bytes that are held.
+// Size returns the number of bytes of the held events.
 func (h *HeldEvents[K]) Size() int { return h.size }
 
-// Full reports whether more bytes are held than Max allows.
+// Full reports whether the held events have more bytes than Max.
 func (h *HeldEvents[K]) Full() bool { return h.size > h.Max }
 
 // Empty reports whether no events are held.
 func (h *HeldEvents[K]) Empty() bool { return len(h.of) == 0 }
 
-// Release removes the events of one key, and returns them in their order.
+// Release removes the events of the group with the key of, and returns them in order.
 func (h *HeldEvents[K]) Release(of K) []agui.Event {
 	events := h.of[of]
 	if events == nil {

@@ -10,33 +10,35 @@ import (
 	"holdpoint/translate"
 )
 
-// A History is a conversation for a backend that reads answers from messages. It guarantees that
-// each call that was asked about either has exactly one answer, which follows it, or is removed.
-// Models refuse a call without a result, and a call with two results could be carried out twice.
+// A History is a conversation for a backend that reads answers in messages. It has calls that
+// questions were about. It guarantees that each such call either has exactly one answer, which
+// follows it, or is removed. Models refuse a call without a result, and a call with two results
+// could be carried out twice.
 //
-// Providers repeat the ids of calls. The call that was asked about is the last one with its id. An
-// earlier call keeps the result in its place (Places), and is removed if it has none. All other
-// messages keep their bytes and their order.
+// Providers repeat the ids of calls. A question is about the last call with its id. An earlier call
+// with the same id keeps the result that belongs to it (Places), and is removed if it has none. All
+// other messages keep their bytes and their order.
 //
 // Calls and results are found in any spelling, because a backend may accept any.
 type History struct {
 	list  []agui.Message
 	calls map[string]bool
-	// results reports that the backend may have sent results of the calls. sent counts the messages of
-	// the client that answer the calls. It is a count because results of repeated ids may have one id.
+	// results is true if the backend may have sent results of the calls. sent has the client's
+	// messages that answer the calls, with the number of times that each occurs. A message may
+	// occur several times, because results of repeated ids may have the same id.
 	results bool
 	sent    map[agui.SeenMessage]int
 	fresh   []agui.Message
 }
 
-// HistoryOf returns a conversation in which the calls are not answered yet.
+// HistoryOf returns the conversation list as a History. The given calls have no answer yet.
 func HistoryOf(list []agui.Message, calls map[string]bool) *History {
 	return &History{list: list, calls: calls}
 }
 
 // HistoryBefore returns the conversation that precedes the answers of a resume: the client's
-// messages without the new ones. If they lack one of the calls, it is the conversation that the
-// client was shown.
+// messages without the new ones. If these messages lack one of the calls, it is the conversation
+// that the client has seen.
 func HistoryBefore(r *translate.Request, calls map[string]bool) *History {
 	list := WithoutMessages(r.Input.Messages, r.NewMessages)
 	if !holdsCalls(list, calls) {
@@ -47,10 +49,10 @@ func HistoryBefore(r *translate.Request, calls map[string]bool) *History {
 	return HistoryOf(list, calls)
 }
 
-// HistoryAfter returns the conversation of a second exchange: everything that the client has been
-// shown, and then the new messages. If the backend sent the result of a call itself, this result is
-// the answer. A result that the client sent earlier is not an answer, because front ends add to
-// their history.
+// HistoryAfter returns the conversation for a second exchange: all messages that the client has
+// seen, and then the new messages. If the backend itself sent the result of a call, that result is
+// the answer. A result that the client sent earlier is not an answer, because front ends add
+// results to their history.
 func HistoryAfter(r *translate.Request, calls map[string]bool) *History {
 	h := HistoryOf(ShownMessages(r), calls)
 	h.results, h.sent, h.fresh = true, map[agui.SeenMessage]int{}, withoutExchanges(r.NewMessages, calls)
@@ -67,27 +69,27 @@ func HistoryAfter(r *translate.Request, calls map[string]bool) *History {
 	return h
 }
 
-// AtEnd returns the conversation with all replies at the end, in their order, for a backend that
-// looks for its answers only there. The replies are tool messages, one for each call. A reply is
-// included even if its call is missing.
+// AtEnd returns the conversation with all replies at its end, in their order. It is for a backend
+// that reads answers only at the end. The replies are tool messages, one for each call. A reply is
+// included even if the conversation lacks its call.
 func (h *History) AtEnd(replies []agui.Message) []agui.Message {
 	return slices.Concat(h.withReplies(nil), h.fresh, replies)
 }
 
 // AfterCalls returns the conversation with each reply directly after its call. It leaves out a
-// reply whose call is missing or has an answer. A call without a reply is unchanged: its answer is
-// sent in another way.
+// reply if the conversation lacks the call or already has an answer to it. A call without a reply
+// stays as it is, because its answer is sent in another way.
 func (h *History) AfterCalls(replies []agui.Message) []agui.Message {
 	return slices.Concat(h.withReplies(replies), h.fresh)
 }
 
-// WithoutCalls returns the conversation without the calls and without all their results, for a
-// backend that identifies them by their ids alone.
+// WithoutCalls returns the conversation without the calls and without all their results. It is for
+// a backend that finds the calls by their ids alone.
 func (h *History) WithoutCalls() []agui.Message {
 	return slices.Concat(withoutExchanges(h.list, h.calls), h.fresh)
 }
 
-// withReplies returns the list with each reply after its call.
+// withReplies returns the list with each reply directly after its call.
 func (h *History) withReplies(replies []agui.Message) []agui.Message {
 	byCall := make(map[string]agui.Message, len(replies))
 	for _, m := range replies {
@@ -131,14 +133,14 @@ func (h *History) withReplies(replies []agui.Message) []agui.Message {
 	return out
 }
 
-// An callAt identifies a call by its message and its id.
+// A callAt identifies a call by the index of its message and by its id.
 type callAt struct {
 	at int
 	id string
 }
 
-// asked returns the ids of the calls that were asked about, by the index of their message. Each id
-// is listed once for a message.
+// asked returns the calls that questions were about, as a map from the index of a message to the
+// ids of its calls. It lists each id only once for a message.
 func (h *History) asked() map[int][]string {
 	at, noted := map[int][]string{}, map[callAt]bool{}
 	for n, m := range h.list {
@@ -156,8 +158,8 @@ func (h *History) asked() map[int][]string {
 	return at
 }
 
-// chooseReplies returns which messages on the calls are removed, and the index of the message that
-// stays as the answer of each call.
+// chooseReplies decides which message is the answer of each call. It returns the indexes of the
+// messages on the calls that must be removed, and the index of the answer of each call.
 func (h *History) chooseReplies(asked map[int][]string, last map[string]int, replies map[string]agui.Message) (map[int]bool, map[callAt]int) {
 	gone, answer, there := map[int]bool{}, map[callAt]int{}, map[callAt]bool{}
 	for n, ids := range asked {
@@ -201,15 +203,16 @@ func (h *History) chooseReplies(asked map[int][]string, last map[string]int, rep
 	return gone, answer
 }
 
-// isOn reports whether a message answers one of the calls, in any spelling. If a key is repeated,
-// one backend reads the first value and another the last, so all values are checked.
+// isOn reports whether the message answers one of the calls. It reads keys in any spelling. If a
+// key is repeated, it considers all values, because one backend reads the first value and another
+// the last.
 func isOn(m agui.Message, calls map[string]bool) bool {
 	ids := Members(gjson.ParseBytes(m.JSON), "toolCallId")
 	return slices.ContainsFunc(ids, func(id gjson.Result) bool { return id.Str != "" && calls[id.Str] })
 }
 
-// WithoutResultsOf returns the list without the messages that answer the calls, in any spelling,
-// because a backend may read each of them as another answer.
+// WithoutResultsOf returns the list without the messages that answer the calls. It reads keys in
+// any spelling, because a backend may read each of these messages as a further answer.
 func WithoutResultsOf(list []agui.Message, calls map[string]bool) []agui.Message {
 	if len(calls) == 0 {
 		return list
@@ -217,7 +220,7 @@ func WithoutResultsOf(list []agui.Message, calls map[string]bool) []agui.Message
 	return slices.DeleteFunc(slices.Clone(list), func(m agui.Message) bool { return isOn(m, calls) })
 }
 
-// withoutExchanges returns the list without the calls and without the messages that answer them.
+// withoutExchanges returns the list without the calls, and without the messages that answer them.
 func withoutExchanges(list []agui.Message, calls map[string]bool) []agui.Message {
 	return WithoutCalls(WithoutResultsOf(list, calls), calls)
 }

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// A ToolKind is what an unanswered call of a tool asks a person for.
+// A ToolKind says what a person must give if a tool's call has no result.
 type ToolKind string
 
-// ToolApproval: a yes or a no. ToolInput: arguments that a person may fill in. ToolExternal: the
-// result of a tool that the backend does not run itself.
+// ToolApproval asks for a yes or a no. ToolInput asks for arguments that a person may fill in.
+// ToolExternal asks for the result of a tool that the backend does not run itself.
 const (
 	ToolApproval ToolKind = "approval"
 	ToolInput    ToolKind = "input"
 	ToolExternal ToolKind = "external"
 )
 
-// ToolKinds are patterns of tool names with a kind for each. They are an option of dialects, in the
+// ToolKinds maps patterns of tool names to kinds. It is an option of dialects. Its text has the
 // form name=kind;name=kind.
 type ToolKinds struct {
 	text string
@@ -57,5 +57,5 @@ func (k *ToolKinds) UnmarshalText(text []byte) error {
 // String returns the value as it was configured.
 func (k ToolKinds) String() string { return k.text }
 
-// Of returns the names of a kind.
+// Of returns the patterns of tool names that have this kind.
 func (k ToolKinds) Of(kind ToolKind) Names { return k.of[kind] }

@@ -10,7 +10,7 @@ import (
 	"holdpoint/translate"
 )
 
-// WithoutMessages returns list without the messages in some, compared by their bytes.
+// WithoutMessages returns list without the messages in some. Messages are compared by their bytes.
 func WithoutMessages(list, some []agui.Message) []agui.Message {
 	gone := make(map[string]int, len(some))
 	for _, m := range some {
@@ -28,8 +28,8 @@ func WithoutMessages(list, some []agui.Message) []agui.Message {
 }
 
 // MessagesBefore returns the conversation that precedes the answers of a resume: the request's
-// messages without the new ones. If the record has a longer conversation, MessagesBefore returns
-// that one and recorded is true, because a client may send fewer messages, or none.
+// messages without the new ones. A client may send fewer messages, or none. So if the record has a
+// longer conversation, MessagesBefore returns that one, and recorded is true.
 func MessagesBefore(r *translate.Request) (list []agui.Message, recorded bool) {
 	old := WithoutMessages(r.Input.Messages, r.NewMessages)
 	var kept []agui.Message
@@ -45,7 +45,8 @@ func MessagesBefore(r *translate.Request) (list []agui.Message, recorded bool) {
 	return old, false
 }
 
-// conversation returns the number of messages that a backend stores as its conversation.
+// conversation returns the number of messages of a user, the assistant or a tool. A backend stores
+// these messages as its conversation.
 func conversation(list []agui.Message) int {
 	n := 0
 	for _, m := range list {
@@ -57,8 +58,9 @@ func conversation(list []agui.Message) int {
 	return n
 }
 
-// KnownMessages returns all messages that the client has been shown, without the new messages of
-// the request, which the backend does not have yet. It returns false if some of them are unknown.
+// KnownMessages returns all messages that the client has seen, except the new messages of the
+// request, which the backend does not have yet. It returns false if some of the messages are
+// unknown.
 func KnownMessages(r *translate.Request) ([]agui.Message, bool) {
 	if r.Transcript == nil {
 		return nil, false
@@ -69,7 +71,8 @@ func KnownMessages(r *translate.Request) ([]agui.Message, bool) {
 	}
 	gone := make(map[agui.SeenMessage]bool, len(r.NewMessages))
 	for _, m := range r.NewMessages {
-		gone[agui.NewSeenMessage(m)] = true // not by its bytes, because the message may have been rewritten
+		// not compared by bytes, because the message may have been rewritten
+		gone[agui.NewSeenMessage(m)] = true
 	}
 	var rest []agui.Message
 	for _, raw := range raw {
@@ -80,14 +83,14 @@ func KnownMessages(r *translate.Request) ([]agui.Message, bool) {
 	return rest, true
 }
 
-// WithoutAnswers returns the body of a run with the given messages and without answers. It also
-// removes protocolVersion, for a backend that does not support it.
+// WithoutAnswers returns the body of a run with these messages and without answers. It also removes
+// protocolVersion, because the caller's backend does not support it.
 func WithoutAnswers(in agui.RunInput, messages []agui.Message) []byte {
 	return agui.SetKey(BodyWithoutAnswers(in, in.Raw), "messages", agui.MessageList(messages))
 }
 
-// BodyWithoutAnswers returns body without resume, without an answer in forwardedProps.command, and
-// without protocolVersion.
+// BodyWithoutAnswers returns the body without resume, without the answer in forwardedProps.command,
+// and without protocolVersion.
 func BodyWithoutAnswers(in agui.RunInput, body []byte) []byte {
 	body = BodyWithoutCommand(in, body)
 	return agui.DeleteKey(agui.DeleteKey(body, "resume"), "protocolVersion")
@@ -103,22 +106,22 @@ func BodyWithoutCommand(in agui.RunInput, body []byte) []byte {
 	return in.WithoutCommand().Raw
 }
 
-// NewMessages returns the second exchange of a resume whose first exchange could not send the new
-// messages with the answers. It is an ordinary run with all messages that the client has been
-// shown, followed by the new ones.
+// NewMessages returns the request of the second exchange of a resume, if the first exchange could
+// not send the new messages with the answers. It is an ordinary run with all messages that the
+// client has seen, followed by the new messages.
 func NewMessages(r *translate.Request) translate.Out {
 	return translate.Out{Body: WithoutAnswers(r.Input, WithNewMessages(r)), TakesNew: true}
 }
 
-// WithNewMessages returns the messages that the client has been shown, followed by the new ones.
-// The new messages come last, wherever the client has them: an answer in the last place would be
-// read again. The caller owns the list.
+// WithNewMessages returns the messages that the client has seen, followed by the new messages. The
+// new messages are always last, wherever the client has them. Otherwise an answer could be the last
+// message, and the backend would read it again. The caller owns the list.
 func WithNewMessages(r *translate.Request) []agui.Message {
 	return slices.Concat(ShownMessages(r), r.NewMessages)
 }
 
-// ShownMessages returns the messages that the client has been shown. If they are unknown, it
-// returns the client's messages without the new ones.
+// ShownMessages returns the messages that the client has seen. If these are unknown, it returns the
+// request's messages without the new ones.
 func ShownMessages(r *translate.Request) []agui.Message {
 	if list, ok := KnownMessages(r); ok {
 		return list
