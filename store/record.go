@@ -81,8 +81,8 @@ type Result struct {
 	Receipt string `json:"receipt,omitempty"`
 	// Tombstone means that the result can no longer be replayed: it is older than the replay time
 	// and every expiresAt of the pause, or the store had no room. Only PauseID, IDs, EndKind,
-	// ByArray, At, Door, By, Receipt and Failed are kept. If the pause is Sticky, Digest and its
-	// questions are kept too, because the backend does not forget the answer either.
+	// ByArray, At, Door, By, Receipt and Failed are kept. If the pause has KeepsFirstAnswer, Digest
+	// and the questions of the pause are kept too, because the backend remembers the answer too.
 	Tombstone bool `json:"tombstone,omitempty"`
 	// set only in a tombstone: the pause ended in doubt or with RUN_ERROR
 	Failed bool `json:"failed,omitempty"`

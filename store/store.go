@@ -3,7 +3,7 @@
 //
 // A store does not judge requests; internal/contract does. A store knows nothing of HTTP and of
 // dialects. Its steps depend only on a pause's id, its published interrupt ids, its times and
-// Sticky. A store keeps all other fields without interpreting them.
+// KeepsFirstAnswer. A store keeps all other fields without interpreting them.
 //
 // Each Step is atomic and changes the record of one key. So an engine needs a compare-and-set, and
 // no transaction. A step changes a record in the same way in every engine, because all engines call
