@@ -57,21 +57,24 @@ func costings() []costing {
 		{"mixed-calls", false, blast(order{script: "approvals", cycles: half / 200, per: 1}, 1)},
 		{"mixed-raw", false, blast(order{script: "raw", cycles: 15, per: 1}, 1)},
 		{"mixed-crlf", false, blast(order{script: "crlf", cycles: half / 500, per: 1}, 1)},
-		{"first-byte", false, (*bench).shortly},
+		{"first-byte", false, shortly(0)},
+		{"first-byte-history", false, shortly(100)},
 		{"cycles-1", false, (*bench).cycling},
 		{"idle-1000", true, idle(noBurst)},
 		{"idle-said", true, idle(said)},
 	}
 }
 
-// shortly returns the CPU time of one short run, in µs.
-func (b *bench) shortly(t *target) (float64, error) {
-	c := b.client(readBuffer)
-	defer c.close()
-	return b.each(t, shortRuns/2, func() error {
-		_, err := c.stream(b.ctx, t, order{script: "short"}, "", nil)
-		return err
-	})
+// shortly measures the CPU time of one short run, in µs, with this number of messages before it.
+func shortly(history int) func(b *bench, t *target) (float64, error) {
+	return func(b *bench, t *target) (float64, error) {
+		c := b.client(readBuffer)
+		defer c.close()
+		return b.each(t, shortRuns/2, func() error {
+			_, err := c.stream(b.ctx, t, order{script: "short", history: history}, "", nil)
+			return err
+		})
+	}
 }
 
 // cycling returns the CPU time of one pause and its resume, in µs.

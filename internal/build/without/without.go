@@ -10,6 +10,7 @@ package without
 // does.
 const (
 	Bursts     = false // connections to the backend use net/http's buffer, of 32 KiB
+	BodyWrite  = false // the body of a request is copied to the backend in pieces of 32 kB
 	Hold       = false // the header of a stream is sent before its first frames are read
 	Gaps       = false // the frames before an event of Holdpoint's own are copied
 	MadePool   = false // events of Holdpoint's own are written into new memory

@@ -143,9 +143,10 @@ func (c *Conn) copyBuffered(p []byte) int {
 
 // ReadFrom implements io.ReaderFrom. net/http calls it for the body of a request. A Body is sent
 // with one write. Without ReadFrom, net/http copies it through a new buffer of 32 kB, and writes
-// each of these pieces.
+// each of these pieces. Measured without it: 1.05 × the CPU time in first-byte-history, and 1.06 ×
+// the time until the first byte.
 func (c *Conn) ReadFrom(src io.Reader) (int64, error) {
-	if limited, ok := src.(*io.LimitedReader); ok {
+	if limited, ok := src.(*io.LimitedReader); ok && !without.BodyWrite {
 		if body, ok := limited.R.(*Body); ok && int64(body.Len()) <= limited.N {
 			n, err := body.WriteTo(c.Conn)
 			limited.N -= n
