@@ -142,7 +142,7 @@ func (b *bench) version() string {
 }
 
 func processor() string {
-	// an error is ignored, because this is only a name for the reader
+	// The error is ignored, because the name is only for the reader of the report.
 	info, _ := os.ReadFile("/proc/cpuinfo")
 	_, name, _ := strings.Cut(string(info), "model name\t: ")
 	name, _, _ = strings.Cut(name, "\n")

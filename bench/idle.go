@@ -120,7 +120,7 @@ func (b *bench) idle(want int, u burst) error {
 	var rows [][]string
 	each := map[string]float64{}
 	for _, k := range proxies(u == noBurst) {
-		// no different from reverseproxy here, and each takes a minute
+		// These two do not differ from reverseproxy here, and each takes a minute.
 		if !b.wanted(k) || k.name == "reverseproxy-32k" || k.name == "reverseproxy-128k" {
 			continue
 		}

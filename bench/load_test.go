@@ -51,8 +51,8 @@ func TestScriptsArrive(t *testing.T) {
 			switch {
 			case script == "short" || strings.HasPrefix(script, "ask"):
 				cycles = 0
-			// these have megabytes, and are slow with the race detector
 			case script == "raw" || strings.HasPrefix(script, "huge"):
+				// These scripts have megabytes, which are slow with the race detector.
 				cycles, times = 1, 1
 			}
 			if name == "naive" && strings.HasPrefix(script, "huge") {
@@ -162,7 +162,7 @@ func TestHeldStreamComesInBursts(t *testing.T) {
 		if err := b.gate("none", 1); err == nil {
 			t.Fatal("a command that is none was taken")
 		}
-		// the client reads the frame some time after the origin wrote it
+		// The client reads the frame some time after the origin wrote it.
 		for before := last; last == before; {
 			select {
 			case last = <-came:

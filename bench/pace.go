@@ -117,7 +117,7 @@ type pacing struct {
 func (b *bench) pace(t *target, frames int, p *pacing) error {
 	c := b.client(readBuffer)
 	defer c.close()
-	// the first frames wait for connections and buffers
+	// The first frames wait for connections and buffers, so they are not measured.
 	if _, err := c.pace(b.ctx, t, 200); err != nil {
 		return err
 	}

@@ -143,7 +143,8 @@ func (p *process) tree() ([]int, error) {
 		}
 		// The line is: pid (name) state ppid. The name may contain anything, even parentheses.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		// the pattern only requires a first digit; on an error the path is not of a process
+		// The pattern requires only that the first character is a digit. If there is an error, the path
+		// is not that of a process.
 		pid, _ := strconv.Atoi(strings.Split(path, "/")[2])
 		parent, err := strconv.Atoi(string(fields[1]))
 		if err != nil {

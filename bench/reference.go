@@ -122,7 +122,7 @@ func (p naive) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if lines.Err() != nil {
-		// without the panic, a stream that is cut off would look complete
+		// Without the panic, a stream that is cut off would look complete.
 		panic(http.ErrAbortHandler)
 	}
 }

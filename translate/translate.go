@@ -519,7 +519,8 @@ type Passer interface {
 // closed otherwise.
 type End struct {
 	Event agui.Event // the terminal event, if its Type is set
-	// the status of a response that is not an event stream: not 2xx, or 2xx with another media type
+	// Status is the status of a response that is not an event stream: not 2xx, or 2xx with another
+	// media type.
 	Status int
 	Body   []byte // the first bytes of that response's body, at most 64 KiB
 	Cut    bool   // the stream broke off with an error

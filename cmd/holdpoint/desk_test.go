@@ -366,7 +366,7 @@ func TestDeskSettings(t *testing.T) {
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken}, ""},
 		{[]string{"DESK_LISTEN=unix:///run/desk.sock", "DESK_TOKEN=" + deskToken + "," + otherToken, "DESK_AUTH=token"}, ""},
 		{[]string{"DESK_LISTEN=127.0.0.1:7082", "DESK_TOKEN_FILE=" + file("# a\n"+deskToken+"\nann sha256:"+sum[1:]+"0\n")}, ""},
-		// only the command run requires a terminal here
+		// Without a token, only the command run requires a terminal.
 		{[]string{"DESK_LISTEN=127.0.0.1:7082"}, ""},
 		{[]string{"DESK_LISTEN=[::1]:7082"}, ""},
 		{[]string{"DESK_LISTEN=:7082"}, "HOLDPOINT_DESK_TOKEN_FILE is not set, and the desk of HOLDPOINT_DESK_LISTEN admits nobody without a token"},
@@ -391,7 +391,7 @@ func TestDeskSettings(t *testing.T) {
 		{[]string{"DESK_LISTEN=unix:///run/desk.sock", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=X-User"}, ""},
 		{[]string{"DESK_LISTEN=unix:///run/desk.sock", "DESK_AUTH=header", policyFile, "DESK_PRINCIPAL=X-User", "DESK_TRUSTED_PEERS=10.0.0.1"}, `DESK_TRUSTED_PEERS "10.0.0.1/32": a caller of the unix socket`},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "TRUSTED_PEERS=10.0.0.0/8"}, `TRUSTED_PEERS "10.0.0.0/8": no header of these peers is read`},
-		// the desk trusts X-Forwarded-Proto of these peers
+		// The desk trusts X-Forwarded-Proto of these peers.
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_TRUSTED_PEERS=10.0.0.0/8"}, ""},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, "DESK_PRINCIPAL=X-User"}, `DESK_PRINCIPAL "X-User": HOLDPOINT_DESK_AUTH=token does not use it`},
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken, policyFile}, ""},
@@ -499,7 +499,7 @@ func TestDeskDecides(t *testing.T) {
 	away.Store(true)
 	id := decide("t2", "answer")
 	for refused.Load() == 0 || c.ok("GET", "/v1/approvals/"+id).Get("state").Str != "decided" {
-		// waits until the claim is released: a kill before would leave the answer in doubt
+		// This waits until the claim is released. A kill before that would leave the answer in doubt.
 		time.Sleep(20 * time.Millisecond)
 	}
 	p.Process.Kill()

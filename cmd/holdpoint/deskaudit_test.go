@@ -25,7 +25,7 @@ func refunder(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	thread, answered := field(body, "threadId"), strings.Contains(string(body), `"interruptId"`)
 	if answered && thread == "given back" && r.Header.Get("X-Chat") == "" {
-		// refuses a request that Holdpoint sends without the chat
+		// The backend refuses a request that Holdpoint sends without the chat.
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}

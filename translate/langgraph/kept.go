@@ -10,11 +10,12 @@ import (
 type private struct {
 	Natives []langgraphapi.Native `json:"natives"`
 	First   string                `json:"first,omitempty"` // the first step of the run
-	// the step that asked, or "" if it is the first step
+	// Last is the step that asked, or "" if it is the first step.
 	Last string `json:"last,omitempty"`
-	// the outermost tasks that ran, see TaskTrace.Outermosts; empty if the stream did not show them
+	// Tasks are the outermost tasks that ran, see TaskTrace.Outermosts. It is empty if the stream did
+	// not show them.
 	Tasks []string `json:"tasks,omitempty"`
-	// the run's snapshots had no message of the user
+	// WithoutPerson reports that the run's snapshots had no message of the user.
 	WithoutPerson bool `json:"silent,omitempty"`
 	Array         bool `json:"array,omitempty"` // the adapter accepts the array `resume`
 }

@@ -105,7 +105,7 @@ func union(customs, outcome []langgraphapi.Native) []langgraphapi.Native {
 			return c.ID == n.ID && (agui.EqualJSON(c.Value, n.Value) || agui.EqualJSON(langgraphapi.WithoutConfig(c.Value), n.Value))
 		},
 		func(n, c langgraphapi.Native) bool { return c.ID == n.ID },
-		// without rawEvent there is no id: both lists have the same order
+		// Without rawEvent there is no id. Both lists have the same order.
 		func(n, c langgraphapi.Native) bool { return c.ID == "" },
 	} {
 		for i := range outcome {

@@ -36,8 +36,9 @@ type run struct {
 	answered      []langgraphapi.Native      // on a resume: the questions that the answers are for
 	previousPause private                    // on a resume: the state of the pause
 	againResult   *translate.Result          // the result to return if askAgain's run adds nothing
-	justAnswered  []langgraphapi.Native      // in the run of askAgain: the questions of answered
-	// in the run of askAgain: new messages that the client sent with its answers
+	justAnswered  []langgraphapi.Native      // in the run of askAgain: the questions answered before it
+	// extraMessages are, in the run of askAgain, the new messages that the client sent with its
+	// answers.
 	extraMessages []agui.Message
 
 	// These fields show, on a resume, whether the backend acted on the answers.
@@ -45,12 +46,12 @@ type run struct {
 	reachedAskingStep bool // the step that asked runs again
 	lacksPerson       bool // the last snapshot had no message of the user, but the paused run's had
 	lost              bool
-	// ids of the client's new messages that are in a snapshot of the backend
+	// shownMessages are the ids of the client's new messages that a snapshot of the backend has.
 	shownMessages map[string]bool
 
 	personIDs map[string]bool // ids of the user's messages, in an ordinary run with a snapshot
-	// spoke: a snapshot had a message of personIDs; silent: there was a snapshot, and personIDs has
-	// ids
+	// spoke reports that a snapshot had a message of personIDs. silent reports that there was a
+	// snapshot, and that personIDs is not empty.
 	spoke, silent bool
 }
 
@@ -205,7 +206,7 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 	case e.Event.Type == agui.RunFinished:
 	case run.againResult != nil:
 		// Holdpoint itself started the run of askAgain, so its failure leaves the question
-		// unchanged
+		// unchanged.
 		return *run.againResult, nil
 	default:
 		// The held events are dropped. The questions of a failed run cannot be answered, and the

@@ -18,7 +18,7 @@ type chat struct {
 	nonce  string // written into the run's metadata, to find the run in the list of runs; may be ""
 	out    *writer
 
-	// the client's messages that are not sent, because the thread has an open question
+	// unsent are the client's messages that are not sent, because the thread has an open question.
 	unsent     []agui.Message
 	before     state // the state before the run
 	after      state // the state after the run

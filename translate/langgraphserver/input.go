@@ -45,8 +45,8 @@ func newMessages(messages []agui.Message, s state) (list []json.RawMessage, sent
 				return nil, nil, agui.Errorf(agui.MessagesNotTaken, textEdited, agui.Shorten(m.ID))
 			}
 			continue
-		// clients give results ids of their own, so compare the call
 		case m.Role == "tool" && answered[v.Get("toolCallId").Str]:
+			// Clients give results ids of their own, so the id of the call is compared instead.
 			continue
 		}
 		one := toLangChain(m, v, before)

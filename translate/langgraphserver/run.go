@@ -307,7 +307,7 @@ func (run *run) sendEnd(emit func(agui.Event)) {
 	run.out.close(emit)
 	o := []byte{'{'}
 	run.after.values.ForEach(func(k, v gjson.Result) bool {
-		// only members that the stream showed, if it showed any
+		// If the stream showed members of the state, only these are sent.
 		if len(run.keys) == 0 || run.keys[k.Str] {
 			o = kit.AppendMember(o, oneLine(k.Raw), oneLine(v.Raw))
 		}
@@ -360,7 +360,7 @@ func (run *run) noteConclusion(res translate.Result) translate.Result {
 	}
 	switch {
 	case run.endsTask && run.command != nil && run.afterKnown && run.stillAsks(run.after):
-		// the server accepted the end of the task, but the task did not end (RAN aegra-api 0.6.0)
+		// The server accepted the end of the task, but the task did not end (RAN aegra-api 0.6.0).
 		run.endsTask, run.afterKnown = false, false
 		return translate.Result{Next: run.command1()}
 	case len(natives) > 0:

@@ -8,8 +8,8 @@ import (
 
 // ownUUID matches thread ids of clients that Holdpoint also uses as the server's thread id:
 // lower-case UUIDs of any version but 8. Any other id is hashed into a UUID of version 8. So two
-// thread ids of clients never lead to the same thread of the server. A client also cannot avoid the
-// record of a thread by another spelling, because the record is kept under the client's id.
+// thread ids of clients never lead to the same thread of the server. The record of a thread is kept
+// under the client's id, so a client cannot avoid the record by using another id for the thread.
 var ownUUID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-79a-f][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
 // threadOf returns the id of the server's thread for the thread id of a client.

@@ -80,7 +80,7 @@ func (a *askingText) cutToBounds() string {
 	if len(a.text) <= maxMessage {
 		return a.text
 	}
-	// ToLower may have moved the offset by some bytes, which does not matter
+	// ToLower may have moved the offset by some bytes, which does not matter here.
 	from := min(a.at, len(a.text)-maxMessage)
 	cut := strings.ToValidUTF8(a.text[from:from+maxMessage], "")
 	if from > 0 {

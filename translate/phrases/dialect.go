@@ -120,7 +120,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	if err != nil {
 		return translate.Out{}, nil, err
 	}
-	// the new tool results
+	// before has only the new tool results, unless the history is sent.
 	before := kit.WithoutMessages(r.NewMessages, kit.NewWithoutResults(r, results))
 	if !r.Sessions {
 		before, _ = kit.MessagesBefore(r)

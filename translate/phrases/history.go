@@ -64,7 +64,8 @@ func order(list []agui.Message) (ordered []agui.Message, moved bool) {
 	}
 	elsewhere := map[int][]agui.Message{} // misplaced answers, keyed by the index of the question
 	gone := make([]bool, len(list))
-	// near: since the question, only messages of the question's run followed
+	// last is the index of the last question. near reports that only messages of its run have
+	// followed it.
 	last, near := -1, false
 	for n, m := range list {
 		q, ok := question(m, place)

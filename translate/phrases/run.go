@@ -103,8 +103,8 @@ func (run *run) endWell(res translate.Result) translate.Result {
 	if !r.Sessions {
 		var ok bool
 		if known, ok = kit.KnownMessages(r); !ok {
-			// the backend's reply is unknown: without it the messages would directly follow the
-			// answer
+			// The backend's reply is unknown. Without it, these messages would directly follow the
+			// answer.
 			return run.reportUnsentMessages(res)
 		}
 		if !slices.ContainsFunc(known, func(m agui.Message) bool { return m.ID == run.answer.ID }) {

@@ -12,7 +12,8 @@ import (
 type callEvent struct {
 	id, name, parent, delta string
 	nameAt, deltaAt         int // offsets of the values in the event's JSON
-	// renaming removes nothing: the event has no null, no rawEvent and no white space
+	// plain reports that renaming removes nothing: the event has no null, no rawEvent and no white
+	// space.
 	plain bool
 	valid bool // Holdpoint may act on the event
 }

@@ -35,14 +35,14 @@ func (run *run) result(ev agui.Event, emit func(agui.Event)) {
 	}
 	if a, ok := run.asked[id]; ok {
 		delete(run.asked, id)
-		if !run.native { // its frames are still kept
+		if !run.native { // in native mode its events stay in shown
 			run.asking.Drop(1, a.size)
 		}
 		run.free(a.call)
 	}
 }
 
-// in native mode the events stay in shown, so they still count
+// End implements translate.Run.
 func (run *run) End(e translate.End) (translate.Result, error) {
 	var before []agui.Event
 	keep := func(ev agui.Event) { before = append(before, ev.Clone()) }
@@ -87,13 +87,13 @@ func (run *run) pause(res *translate.Result) {
 		one, _ := readAsk(a.args)
 		callID := string(a.id)
 		k := questionState{Call: callID, Args: string(a.args), Approval: one.approvalID}
-		k.Parent = cmp.Or(parents[callID], string(a.parent), callID) // clients make a message with the id of the call if the call has no parent
+		// If the call has no parent, clients make a message with the id of the call.
+		k.Parent = cmp.Or(parents[callID], string(a.parent), callID)
 		native := one.approvalID
 		if ids[native] > 1 {
 			native = callID
 		}
-		// if the call has no parent, clients make a message with the call's id
-		native = strings.Clone(microsoft.ApprovalID(native))
+		native = strings.Clone(microsoft.ApprovalID(native)) // the prefix identifies the kind of backend
 		if a.hidden {
 			callID = ""
 		}

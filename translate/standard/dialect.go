@@ -164,7 +164,7 @@ func (d *Dialect) Begin(r *translate.Request) (translate.Out, translate.Run, err
 	}
 	in := r.Input
 	if _, sent := in.CommandResume(); sent {
-		// the command was the answer or repeats it; this backend reads no command
+		// The command was the answer or repeats it. This backend reads no command.
 		in = in.WithoutCommand()
 	}
 	resume := kit.ResumeArray(r.Input, r.Pause, answers)

@@ -123,7 +123,7 @@ func (run *run) endRefused(ev agui.Event) translate.Result {
 	case code == agui.BackendLostInterrupt:
 		return translate.Result{Fate: translate.Lost}
 	case run.cancelsLost(code):
-		// the backend's question has another id, which is unknown
+		// The question that the backend asks has another id, which is unknown.
 		return translate.Result{Fate: translate.Lost}
 	case !run.backendActed && matchesAny(said.nothingDoneAfterSteps, ev):
 		res.Fate = translate.Untouched

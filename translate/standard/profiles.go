@@ -32,7 +32,8 @@ type profile struct {
 	// interrupt stays unchanged.
 	message func(interrupt gjson.Result) string
 	schema  string // the responseSchema for a backend that sends none, or ""
-	// the only form of an answer that is sent; nil: answers are sent unchanged
+	// decision is the only form in which a resolved answer is sent. If it is nil, answers are sent
+	// unchanged.
 	decision     *decision
 	needsPayload bool // an absent, null or blank payload is refused
 	// falseIs is the status that an answer gets if its payload is false. It is "" if false is an

@@ -23,7 +23,7 @@ var _ translate.Passer = (*run)(nil)
 // events after it, to keep their order.
 type run struct {
 	d *Dialect // set on a resume
-	// an ordinary run's request; nil on a resume and in its further exchanges
+	// plain is the request of an ordinary run. It is nil on a resume and in its further exchanges.
 	plain        *translate.Request
 	resume       *translate.Request // a resume's request; its NewMessages are not sent yet
 	ifEnded      bool               // resume.NewMessages are sent only if the backend ended its turn
@@ -107,8 +107,8 @@ func (run *run) End(e translate.End) (translate.Result, error) {
 			res = announced
 		}
 		switch {
-		// an approved call may get its result after this question
 		case len(res.Asked.Interrupts) > 0:
+			// An approved call may get its result after this question is answered.
 		case len(run.awaits) > 0:
 			res = translate.Result{Fate: run.withoutResult(e.Event)}
 		case run.chain != nil && len(run.chain.unsent) > 0: // the chain continues
@@ -197,7 +197,7 @@ func question(i gjson.Result) (one agui.Interrupt, backend string) {
 		// If another Holdpoint between this one and the backend made the question, it has already
 		// handled calls that the stream does not show.
 		CallUnseen: (of.hidesCall || i.Get("subagentRunId").Exists()) && !minted,
-		// a lost question of another Holdpoint
+		// A lost question of another Holdpoint can only be cancelled.
 		CancelOnly: i.Get("reason").Str == kit.ReasonLost && minted,
 	}, backend
 }

@@ -203,7 +203,7 @@ func cannotAskAgain(why string) translate.Result {
 // gets the response unchanged.
 func (run *run) status(e translate.End) translate.Result {
 	text := string(e.Body)
-	// FastAPI repeats refused input, so the client may have written the text
+	// FastAPI repeats the input that it refuses, so the client may have written the text.
 	echoes := e.Status == 400 || e.Status == 422
 	switch {
 	case e.Status/100 == 2 && run.resumed == nil:
@@ -407,7 +407,7 @@ func (run *run) json(data []byte, emit func(agui.Event)) {
 		run.answer(gjson.ParseBytes(checked), emit)
 		return
 	}
-	// lines, sent with the media type of JSON
+	// The body has lines, although its media type is that of JSON.
 	for line := range bytes.SplitSeq(data, []byte("\n")) {
 		run.frame(bytes.TrimSpace(line), emit)
 	}

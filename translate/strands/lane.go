@@ -53,7 +53,7 @@ type lane struct {
 
 	parent                string // id of the message that the next calls belong to
 	hasText, hasReasoning bool   // deltas of the current message had text or reasoning
-	// keyOf(id) of the calls of the current message that the client has
+	// calls has keyOf(id) of each call of the current message that the client already has.
 	calls map[string]bool
 }
 

@@ -94,7 +94,7 @@ func inputOf(a agui.Answer, kept questionState) (json.RawMessage, error) {
 		return nil, agui.Errorf(agui.InvalidPayload, textNoField, a.ID)
 	}
 	for _, f := range kept.Fields {
-		// a missing answer is not a yes, but the server would tell the model to proceed
+		// A missing answer is not a yes, but the server would tell the model to proceed.
 		if f.confirms() && !given[f.Name] {
 			input = kit.AppendMember(input, string(agui.MustMarshal(f.Name)), "false")
 		}

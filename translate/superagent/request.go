@@ -17,7 +17,7 @@ func (d *Dialect) chat(r *translate.Request, message string) translate.Out {
 	return translate.Out{
 		Path:   apiPath + streamPath,
 		Header: map[string][]string{"X-A2ui": {"true"}},
-		// if nobody reads, the server still runs the agent to its end and keeps its question
+		// If nobody reads, the server still runs the agent to its end and keeps its question.
 		ReadOn: true,
 		Body: agui.MustMarshal(struct {
 			Agent   string `json:"agent_id"`

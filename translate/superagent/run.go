@@ -206,8 +206,8 @@ func (run *run) endRefused(status int) translate.Result {
 	case !run.resumes:
 	case status == 409 && run.cancelled: // the server does not wait, so nothing is left to cancel
 		return run.endWell(run.finished())
-	// a refused cancel must not leave the question open forever
 	case status == 409, status == 404 && run.cancelled:
+		// If the server refuses a cancel, the question must not stay open forever.
 		return translate.Result{Fate: translate.Lost}
 	case status == 404:
 		return translate.Result{Finish: agui.Errorf(agui.UpstreamStatus, textNoAnswers).Event()}

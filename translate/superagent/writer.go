@@ -52,7 +52,7 @@ func newWriter(r *translate.Request) *writer {
 			w.usedIDs[c.Get("id").Str] = true
 		}
 	}
-	// the record may have calls that the client did not send
+	// The record may have calls that the client did not send.
 	if r.Transcript != nil && r.Pause.ID != "" {
 		for _, c := range r.Transcript.Calls() {
 			w.usedIDs[c.ID] = true

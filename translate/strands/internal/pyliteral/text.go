@@ -55,8 +55,8 @@ func (r *reader) text(out *[]byte) error {
 			if err := r.escape(p, out); err != nil {
 				return err
 			}
-		// in a raw string both stay, and the second does not end the string
 		case c == '\\' && r.at+1 < len(r.s):
+			// In a raw string both characters stay, and the second does not end the string.
 			put(out, r.s[r.at:r.at+2])
 			r.at += 2
 		default:
