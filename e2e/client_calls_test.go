@@ -179,8 +179,8 @@ var mixedTurns = []mixedTurn{
 // agentOf returns a client of the backend's agent "agent".
 func agentOf(t *testing.T, w world) *client { return w.client(t, "agent") }
 
-// didRun checks that one call deleted the file if approved is set, and otherwise that nothing was
-// deleted.
+// didRun checks the tools that ran. If approved is true, a.txt must have been deleted once.
+// Otherwise nothing may have run.
 func didRun(t *testing.T, w world, c *client, approved bool) {
 	t.Helper()
 	if approved {
@@ -190,8 +190,8 @@ func didRun(t *testing.T, w world, c *client, approved bool) {
 	}
 }
 
-// didDelete checks that one call deleted a.txt if approved is set, and otherwise that nothing was
-// deleted.
+// didDelete checks the files of Strands' tools. If approved is true, a.txt must be deleted.
+// Otherwise no file may be deleted.
 func didDelete(t *testing.T, w world, c *client, approved bool) {
 	t.Helper()
 	if approved {
@@ -201,8 +201,8 @@ func didDelete(t *testing.T, w world, c *client, approved bool) {
 	}
 }
 
-// TestClientsCallBesideAnApproval: an approved call runs once, and no other call runs. The model
-// gets both results, and answers the next message.
+// TestClientsCallBesideAnApproval: an approved call must run once, and no other call may run. The
+// model must get the results of both calls, and answer the next message.
 func TestClientsCallBesideAnApproval(t *testing.T) {
 	t.Parallel()
 	for _, family := range mixedTurns {
@@ -250,8 +250,8 @@ func (family mixedTurn) client(t *testing.T, w world, at int) *client {
 	return family.start(t, w)
 }
 
-// order returns the person's message. For Strands it names the thread, by which the tools find
-// their folder.
+// order returns the person's message. For Strands the message also names the thread, because its
+// tools find their folder by the thread.
 func (family mixedTurn) order(c *client, at int) string {
 	if strings.HasPrefix(family.name, "Strands") {
 		return c.wants(family.say[at]).say
@@ -259,8 +259,9 @@ func (family mixedTurn) order(c *client, at int) string {
 	return family.say[at]
 }
 
-// TestWorkflowAsAnAgentIsAnsweredWithoutMessages: a workflow that serves as an agent accepts only
-// the answer while it waits. If a client sends no messages, Holdpoint adds none.
+// TestWorkflowAsAnAgentIsAnsweredWithoutMessages: a workflow that serves as an agent accepts
+// nothing but the answer while it waits. If the client's request has no messages, Holdpoint must
+// add none.
 func TestWorkflowAsAnAgentIsAnsweredWithoutMessages(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -291,8 +292,9 @@ func TestWorkflowAsAnAgentIsAnsweredWithoutMessages(t *testing.T) {
 	}
 }
 
-// TestAgentIsAnsweredWithoutMessages: if the client sends no messages, the model of a plain agent
-// gets no call, which a provider refuses. Holdpoint sends the conversation later.
+// TestAgentIsAnsweredWithoutMessages: the client sends the answer in a request without messages.
+// The model of a plain agent must not get a result without its call, because a provider would
+// refuse that. Holdpoint must send the conversation with a later request.
 func TestAgentIsAnsweredWithoutMessages(t *testing.T) {
 	t.Parallel()
 	for said, answer := range map[string]answer{"approved": accept, "denied": reject, "cancelled": cancelled} {
@@ -312,8 +314,8 @@ func TestAgentIsAnsweredWithoutMessages(t *testing.T) {
 	}
 }
 
-// converse sends the order, and then answers until nothing is open. If a client's call and a
-// question are open at the same time, one run has the result and the answer.
+// converse sends the order, and then results and answers until nothing is open. If a client's call
+// and a question are open at the same time, one run has both the result and the answer.
 func (family mixedTurn) converse(t *testing.T, w world, c *client, at int, answer answer) {
 	t.Helper()
 	next, asked, together := step{say: family.order(c, at)}, 0, false
@@ -338,7 +340,7 @@ func (family mixedTurn) converse(t *testing.T, w world, c *client, at int, answe
 	}
 }
 
-// hasEachResult checks that each call in the client's history has one result.
+// hasEachResult checks that each call in the client's messages has exactly one result.
 func (c *client) hasEachResult(t *testing.T) {
 	t.Helper()
 	results := map[string]int{}
@@ -354,12 +356,12 @@ func (c *client) hasEachResult(t *testing.T) {
 	}
 }
 
-// shown checks that the model got both results in one request.
+// shown checks that the model got the results of both calls in one request.
 func (family mixedTurn) shown(t *testing.T, w world, c *client) {
 	t.Helper()
 	for _, m := range c.messages {
 		if said := m.str("content"); m.str("role") == "assistant" && strings.HasPrefix(said, "results: ") && strings.Contains(said, "red") {
-			return // the agent repeats the results that it got
+			return // this agent repeats the results it gets
 		}
 	}
 	var all [][]string
@@ -371,8 +373,8 @@ func (family mixedTurn) shown(t *testing.T, w world, c *client) {
 	t.Errorf("the model was shown the results %q", all)
 }
 
-// unasked plays a turn in which the backend asks nothing, with or without Holdpoint: nothing runs,
-// and the chat continues.
+// unasked plays a turn in which the backend asks no question, neither with nor without Holdpoint.
+// Nothing may run, and the chat must continue.
 func (family mixedTurn) unasked(t *testing.T, w world, at int) {
 	t.Helper()
 	c := family.client(t, w, at)

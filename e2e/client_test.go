@@ -15,18 +15,18 @@ import (
 	"testing"
 )
 
-// The versions of @ag-ui/client: the newest, the one that CopilotKit pins, and the last one without
-// support for interrupts.
+// These are the tested versions of @ag-ui/client: the newest one, the one that CopilotKit pins, and
+// the last one that does not support interrupts.
 const (
 	newest = "1.0.0"
 	pinned = "0.0.59"
 	oldest = "0.0.53"
 )
 
-// The driver.
+// The driver, the Node process that runs clients.
 
-// A driver is one process of client/driver.mjs or browser/driver.mjs. It is safe for concurrent
-// use.
+// A driver is one process of client/driver.mjs or browser/driver.mjs. Several goroutines may use it
+// at once.
 type driver struct {
 	*process
 	seq   atomic.Int64
@@ -49,7 +49,7 @@ func startDriver(name string) (*driver, error) {
 	return d, nil
 }
 
-// drive starts the driver.mjs of a folder, and returns its first line.
+// drive starts driver.mjs of a folder, and returns the driver and the first line that it prints.
 func drive(name, folder string, args ...string) (d *driver, first []byte, err error) {
 	cmd := exec.Command("node", append([]string{"driver.mjs"}, args...)...)
 	cmd.Dir = folder
@@ -101,7 +101,7 @@ func (d *driver) read() {
 	}
 }
 
-// broken returns the addresses whose response was cut off at a client.
+// broken returns the addresses whose response was cut off before it reached a client of the driver.
 func (d *driver) broken() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -147,20 +147,21 @@ func (d *driver) call(t *testing.T, op string, args map[string]any, into any) {
 	}
 }
 
-// The result of a run.
+// What a run of a client results in.
 
 type thrown struct {
 	Name, Message string
 	Status        *int
 }
 
-// An event keeps every member, so that none is lost by decoding into a struct.
+// An event is an event or a message of AG-UI, decoded from JSON with all its members.
 type event map[string]any
 
 func (e event) kind() string          { return e.str("type") }
 func (e event) str(key string) string { s, _ := e[key].(string); return s }
 
-// interrupts returns the interrupts of a RUN_FINISHED with the interrupt outcome.
+// interrupts returns the interrupts in the outcome of a RUN_FINISHED. It returns nil if the event
+// has no interrupt outcome.
 func (e event) interrupts() []event {
 	outcome, _ := e["outcome"].(map[string]any)
 	if outcome["type"] != "interrupt" {
@@ -177,12 +178,13 @@ func (e event) interrupts() []event {
 type wire struct {
 	Status      int
 	ContentType string
-	End         string // "clean", or the error that broke it
+	End         string // "clean", or the error that broke the stream
 	Text        string
 	Events      []event
 }
 
-// A report is the driver's report of one run.
+// A report is what the driver reports about one run of a client: requests, responses, events, and
+// the client's state after it.
 type report struct {
 	Sent      []json.RawMessage
 	Wire      []wire
@@ -194,7 +196,8 @@ type report struct {
 	State     any
 }
 
-// answer returns the run's only response.
+// answer returns the response of the run. If the run sent more than one request, or none, the test
+// fails.
 func (r report) answer(t *testing.T) wire {
 	t.Helper()
 	if len(r.Wire) != 1 {
@@ -203,7 +206,7 @@ func (r report) answer(t *testing.T) wire {
 	return r.Wire[0]
 }
 
-// outcome returns the interrupts in the RUN_FINISHED of the run, even if more events follow it.
+// outcome returns the interrupts in the stream's RUN_FINISHED. More events may follow RUN_FINISHED.
 func (w wire) outcome() []event {
 	for _, e := range w.Events {
 		if e.kind() == "RUN_FINISHED" {
@@ -215,7 +218,8 @@ func (w wire) outcome() []event {
 	return nil
 }
 
-// code returns the code of the RUN_ERROR, or "".
+// code returns the code of the RUN_ERROR in the stream. It returns "(without code)" if the
+// RUN_ERROR has no code, and "" if there is no RUN_ERROR.
 func (w wire) code() string {
 	for _, e := range w.Events {
 		if e.kind() == "RUN_ERROR" {
@@ -228,7 +232,8 @@ func (w wire) code() string {
 	return ""
 }
 
-// mayHaveRun reports whether the stream has a message that an approved action may have run.
+// mayHaveRun reports whether the RUN_FINISHED of the stream says, by mayHaveRun, that an approved
+// action may have run.
 func (w wire) mayHaveRun() bool {
 	for _, e := range w.of("RUN_FINISHED") {
 		metadata, _ := e["metadata"].(map[string]any)
@@ -260,19 +265,19 @@ func (w wire) of(kind string) []event {
 	return found
 }
 
-// customs returns the CUSTOM on_interrupt events.
+// customs returns the CUSTOM events with the name on_interrupt.
 func (w wire) customs() []event {
 	return slices.DeleteFunc(w.of("CUSTOM"), func(e event) bool { return e.str("name") != "on_interrupt" })
 }
 
-// A client on a thread.
+// A client, which uses one thread.
 
 var counter atomic.Int64
 
 func fresh(prefix string) string { return fmt.Sprintf("%s-%d-%d", prefix, os.Getpid(), counter.Add(1)) }
 
-// A client is an instance of @ag-ui/client on one thread. checkStream checks each stream that it
-// gets through Holdpoint.
+// A client is an instance of @ag-ui/client that uses one thread. checkStream checks each stream
+// that the client gets through Holdpoint.
 type client struct {
 	d       *driver
 	name    string
@@ -280,11 +285,11 @@ type client struct {
 	url     string
 	thread  string
 	proxied bool
-	nulls   bool // its backend writes null for missing values, which Holdpoint passes on and the newest client warns about
-	// The client's state after its last run.
-	pending  []event // the interrupts of the last RUN_FINISHED, also for versions without a list of their own
-	asked    bool    // the last run ended with interrupts
-	customs  []event // the CUSTOM on_interrupt events of the last run
+	nulls   bool // its backend writes null, about which the newest client warns
+	// These are the client's state after its last run.
+	pending  []event // interrupts of the last RUN_FINISHED
+	asked    bool    // whether the last run ended with interrupts
+	customs  []event // CUSTOM on_interrupt events of the last run
 	messages []event
 }
 
@@ -298,8 +303,8 @@ func newClient(t *testing.T, d *driver, version, url, thread string, messages []
 	return c
 }
 
-// another returns a new client on the same thread with the same messages but without the open
-// questions, as after a reload or in another tab.
+// another returns a new client for the same thread. It has the same messages but no open questions,
+// as after a reload or in another tab.
 func (c *client) another(t *testing.T) *client {
 	t.Helper()
 	n := newClient(t, c.d, c.version, c.url, c.thread, c.messages)
@@ -307,20 +312,20 @@ func (c *client) another(t *testing.T) *client {
 	return n
 }
 
-// A step is one run of a client.
+// A step describes one run of a client.
 type step struct {
 	say     string         // a user message, added before the run
 	brings  []event        // messages, added before say
-	resume  []entry        // the resume of the request, sent by the client itself from 0.0.54 on, else by the driver
-	command any            // forwardedProps.command.resume
-	empty   bool           // the client first clears its list of open questions, so that it does not refuse the run itself
+	resume  []entry        // sent by the client; before 0.0.54, by the driver
+	command any            // value of forwardedProps.command.resume
+	empty   bool           // first clears the client's open questions, or it refuses
 	runID   string         // "": the client chooses
-	patch   map[string]any // members to set in the body
+	patch   map[string]any // members that are set in the request's body
 	abortOn string         // the client disconnects after this event
-	loose   bool           // the stream is not checked, because the test is about the backend's own errors
+	loose   bool           // does not check the stream, as the backend errs
 }
 
-// An entry is an entry of resume.
+// An entry is one entry of the array resume.
 type entry struct {
 	ID       string `json:"interruptId"`
 	Status   string `json:"status"`
@@ -333,7 +338,8 @@ func resolved(id string, payload any) entry {
 }
 func cancelled(id string) entry { return entry{ID: id, Status: "cancelled"} }
 
-// none is a missing answer in the command form. (nil is JSON's null.)
+// none stands for a missing answer in forwardedProps.command.resume, because nil would be sent as
+// null.
 type none struct{}
 
 func (c *client) run(t *testing.T, s step) report {
@@ -399,7 +405,8 @@ func (c *client) run(t *testing.T, s step) report {
 	return r
 }
 
-// start runs s in the background. It sends a zero report if the run failed the test.
+// start runs s in the background. The channel receives the report, or a zero report if the run has
+// failed the test.
 func (c *client) start(t *testing.T, s step) <-chan report {
 	done := make(chan report, 1)
 	go func() {
@@ -423,7 +430,7 @@ func summary(r report) []string {
 	return append(all, fmt.Sprintf("error %+v, pending %d, warnings %v", r.Error, len(r.Pending), r.Warnings))
 }
 
-// post sends a body unchanged, without the library.
+// post sends a body byte for byte, without the client library.
 func (c *client) post(t *testing.T, body []byte) wire {
 	t.Helper()
 	var w wire
@@ -432,7 +439,7 @@ func (c *client) post(t *testing.T, body []byte) wire {
 	return w
 }
 
-// answers returns a resume that gives every open interrupt the same answer.
+// answers returns a resume in which every open question gets the same answer.
 func (c *client) answers(answer func(id string) entry) []entry {
 	all := make([]entry, 0, len(c.pending))
 	for _, i := range c.pending {
@@ -441,15 +448,16 @@ func (c *client) answers(answer func(id string) entry) []entry {
 	return all
 }
 
-// Rules for every stream.
+// Rules that every stream must keep.
 
-// deprecatedNull matches the newest client's warning about a null.
+// deprecatedNull matches a warning of the newest client about a member that is null.
 var deprecatedNull = regexp.MustCompile(`Converting deprecated \w+\.(result|rawEvent|parentMessageId): null to an absent field`)
 
 var publishedID = regexp.MustCompile(`^(.*)~[A-Za-z0-9_-]{8,}$`)
 
-// checkStream checks one run through Holdpoint against the protocol: what the page on interrupts
-// and the specification require of a producer, and what makes known clients fail.
+// checkStream checks the stream of one run through Holdpoint. It must keep what AG-UI's page on
+// interrupts and its specification demand of a server, and must avoid what makes known clients
+// fail. nulls permits the client's warnings about null.
 func checkStream(t *testing.T, r report, nulls bool) {
 	t.Helper()
 	if r.Error != nil {
@@ -530,14 +538,15 @@ func checkStream(t *testing.T, r report, nulls bool) {
 	if finished == 0 && len(asked.Resume) > 0 {
 		t.Errorf("a resume that ends in a lone RUN_ERROR: %v", w.kinds())
 	}
-	// A refusal brings nothing new to the client. Any other run that ends in a pause has snapshots.
+	// A refusal needs no snapshots, because the client has missed nothing. Any other run that ends
+	// with a question must send them.
 	if paused && failed == 0 {
 		if snapshot == nil || !stateSeen && len(asked.State) > 0 {
 			t.Errorf("a pause without snapshots: %v", w.kinds())
 		}
 		for _, sent := range asked.Messages {
 			if sent.str("role") == "reasoning" {
-				continue // a client keeps its reasoning messages, whatever a snapshot contains
+				continue // clients keep reasoning messages anyway
 			}
 			if !slices.ContainsFunc(snapshot, func(m any) bool { return m.(map[string]any)["id"] == sent["id"] }) {
 				t.Errorf("the snapshot beside the pause lost message %v", sent["id"])
@@ -559,8 +568,8 @@ func toggle(t *testing.T, open map[string]string, what string, start bool) {
 	}
 }
 
-// checkInterrupts checks that each id is minted and not repeated, that there is a reason, and that
-// no optional field is null.
+// checkInterrupts checks the interrupts of a stream. Each id must be one that Holdpoint made, and
+// must not be repeated. Each interrupt must have a reason. No optional member may be null.
 func checkInterrupts(t *testing.T, interrupts []event) {
 	t.Helper()
 	if len(interrupts) == 0 {

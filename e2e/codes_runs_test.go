@@ -95,8 +95,8 @@ var codeRuns = []codeRun{
 		if err != nil {
 			t.Fatal(err)
 		}
-		// An answer that does not fit is refused for its form until the question has expired, and
-		// then for the expiry.
+		// Until the question has expired, this answer is refused because its payload does not fit.
+		// From then on it is refused because of the expiry.
 		if !eventually(func() bool { return toldCode(report{Wire: []wire{c.post(t, body)}}) == "INTERRUPT_EXPIRED" }) {
 			t.Fatal("the question did not expire")
 		}
@@ -195,7 +195,7 @@ var codeRuns = []codeRun{
 		same, answers := c.another(t), c.answers(accept)
 		r := c.run(t, step{resume: answers})
 		d.Open(c.thread)
-		same.finish(t, step{resume: answers}) // waits for the end of the run
+		same.finish(t, step{resume: answers}) // waits until the run has ended
 		return c, r
 	}},
 	{code: "FRAME_TOO_LARGE", play: spoiled(instead(sendsTooMuch))},
@@ -233,7 +233,7 @@ var codeRuns = []codeRun{
 		`data: {"result": {"stop_reason": "interrupt", "interrupts": []}}`+"\n\n")},
 }
 
-// withCallTwice returns a client's messages with each call repeated.
+// withCallTwice returns the client's messages. In each of them, every tool call appears twice.
 func withCallTwice(t *testing.T, c *client) []event {
 	t.Helper()
 	var messages []event

@@ -24,30 +24,31 @@ import (
 	"holdpoint/translate/standard"
 )
 
-// A codeRun brings a client to a code of docs/contract.md. play returns the client's report.
+// A codeRun plays a run that ends with a certain code of docs/contract.md. play returns the client
+// and the report of that run.
 type codeRun struct {
 	code  string
-	name  string // describes the run, if a code has several
+	name  string // describes the run; several can have one code
 	play  func(t *testing.T, version string) (*client, report)
-	right func(id string) entry // the answer to a question that is asked again; nil: an approval
+	right func(id string) entry // answers a question asked again; nil: accept
 
-	// waits means that the backend still waits, although Holdpoint has no record of it. Instead of
-	// answering the next message it asks again.
+	// waits means that the backend still waits for an answer that Holdpoint does not know of. It
+	// does not answer the next message, but asks its question again.
 	waits bool
-	// locked are client versions that refuse further runs of the thread themselves. A new client
-	// continues.
+	// locked is the client version that itself refuses further runs of the thread after this code.
+	// A new client must be able to continue.
 	locked string
 }
 
-// notRun are the codes that no run here causes, each with the reason.
+// notRun lists the codes that no run in this package can cause, with the reason.
 var notRun = map[string]string{
 	"CLIENT_LEFT":      "no client here reads on behind a connection that it has half closed: TestClientThatShutsItsSendingSide of proxy",
 	"THREAD_FORBIDDEN": "no run of a stranger gets through, which is the point: TestAnothersThread",
 }
 
-// TestEveryCode: after each code of docs/contract.md, the client's next ordinary run is answered,
-// without a resume that cancels the questions in its list. A question that is asked again is
-// answered first.
+// TestEveryCode: after each code of docs/contract.md, the client's next ordinary message must be
+// answered. The client need not cancel the questions in its list for that. If a question is asked
+// again, the test answers it first.
 func TestEveryCode(t *testing.T) {
 	t.Parallel()
 	for _, run := range codeRuns {
@@ -72,7 +73,8 @@ func TestEveryCode(t *testing.T) {
 	}
 }
 
-// getsThrough sends the next message after r, the run with a code.
+// getsThrough sends an ordinary message after the run with a code, whose report is r. The message
+// must be answered in the end. Questions that are asked again are answered first.
 func (c *client) getsThrough(t *testing.T, r report, run codeRun) {
 	t.Helper()
 	right := run.right
@@ -113,7 +115,8 @@ func (c *client) getsThrough(t *testing.T, r report, run codeRun) {
 	t.Fatalf("an ordinary message was not answered:\n%s", strings.Join(summary(r), "\n"))
 }
 
-// toldCode returns the code that a run ended with, wherever the run has it.
+// toldCode returns the code with which a run ended. The code may be in a RUN_ERROR or in the
+// metadata of RUN_FINISHED.
 func toldCode(r report) string {
 	if len(r.Wire) != 1 {
 		return ""
@@ -129,8 +132,8 @@ func toldCode(r report) string {
 	return ""
 }
 
-// refusalOf returns metadata.holdpoint.refusal, or else metadata.holdpoint, of an event or an
-// interrupt.
+// refusalOf returns metadata.holdpoint.refusal of an event or an interrupt. If there is no such
+// member, it returns metadata.holdpoint.
 func refusalOf(e event) event {
 	metadata, _ := e["metadata"].(map[string]any)
 	ours, _ := metadata["holdpoint"].(map[string]any)
@@ -140,7 +143,8 @@ func refusalOf(e event) event {
 	return ours
 }
 
-// TestEveryCodeHasARun: each code of runs in docs/errors.md has a run here, or a reason why not.
+// TestEveryCodeHasARun: for each code of runs in docs/errors.md, this package must have a codeRun,
+// or notRun must have a reason why not.
 func TestEveryCodeHasARun(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/errors.md")
@@ -169,9 +173,9 @@ func TestEveryCodeHasARun(t *testing.T) {
 	}
 }
 
-// Parts of the runs.
+// Helpers of the runs above.
 
-// A desk is a scripted.Asker with a Holdpoint in front of it.
+// A desk is a scripted backend (scripted.Asker) with a Holdpoint in front of it.
 type desk struct {
 	*scripted.Asker
 	up string
@@ -195,7 +199,7 @@ func (d *desk) client(t *testing.T, version string) *client {
 	return newClient(t, shared.through, version, d.h.address+"/", fresh("thread"), nil)
 }
 
-// asked returns a client whose thread waits for n answers.
+// asked returns a client whose thread waits for the answers to n questions.
 func (d *desk) asked(t *testing.T, version, scene string, n int) *client {
 	t.Helper()
 	c := d.client(t, version)
@@ -205,7 +209,8 @@ func (d *desk) asked(t *testing.T, version, scene string, n int) *client {
 	return c
 }
 
-// spoiled approves a question, and with changes the stream that the client gets.
+// spoiled returns a play for a codeRun. It approves a question, and with spoils the backend's
+// stream of that run.
 func spoiled(with scripted.Spoiler) func(*testing.T, string) (*client, report) {
 	return func(t *testing.T, version string) (*client, report) {
 		t.Helper()
@@ -220,12 +225,14 @@ func spoiled(with scripted.Spoiler) func(*testing.T, string) (*client, report) {
 	}
 }
 
-// instead returns a spoiler that writes end in place of the stream.
+// instead returns a spoiler that calls end to write something else in place of the backend's
+// stream.
 func instead(end func(w http.ResponseWriter, r *http.Request)) scripted.Spoiler {
 	return func(w http.ResponseWriter, r *http.Request, _ []byte) { end(w, r) }
 }
 
-// tellsStrands starts a native Strands agent that responds to an approval with frames.
+// tellsStrands returns a play for a codeRun. A scripted native Strands agent asks a question, and
+// responds to the approval with frames.
 func tellsStrands(contentType string, frames ...string) func(*testing.T, string) (*client, report) {
 	return func(t *testing.T, version string) (*client, report) {
 		t.Helper()
@@ -242,7 +249,7 @@ func tellsStrands(contentType string, frames ...string) func(*testing.T, string)
 
 var errFault = errors.New("a fault of the test's")
 
-// A faultyStore returns an error from each read while fails is set.
+// A faultyStore is a store whose reads return an error while fails is set.
 type faultyStore struct {
 	store.Store
 	fails *atomic.Bool
@@ -255,7 +262,7 @@ func (f faultyStore) Load(ctx context.Context, key store.Key, owner string) (sto
 	return f.Store.Load(ctx, key, owner)
 }
 
-// A faultySink returns an error for each event while fails is set.
+// A faultySink returns an error for every event while fails is set.
 type faultySink struct{ fails *atomic.Bool }
 
 func (f faultySink) Take(*happens.Event) error {
@@ -278,7 +285,8 @@ func (f faultyDialect) Begin(r *translate.Request) (translate.Out, translate.Run
 	return f.Dialect.Begin(r)
 }
 
-// faulty returns a Holdpoint in this process whose store or dialect fails for one answer.
+// faulty returns a play for a codeRun. Its Holdpoint runs in this process, and something that wrap
+// puts into the options fails while one answer is sent.
 func faulty(wrap func(o *proxy.Options, fails *atomic.Bool)) func(*testing.T, string) (*client, report) {
 	return func(t *testing.T, version string) (*client, report) {
 		t.Helper()
@@ -311,8 +319,8 @@ func faulty(wrap func(o *proxy.Options, fails *atomic.Bool)) func(*testing.T, st
 	}
 }
 
-// away returns a backend that can be taken offline, and a Holdpoint for it. While it is offline,
-// ends serves its requests; if ends is nil, connections are refused.
+// away returns a backend that can be taken offline, and a Holdpoint in front of it. While the
+// backend is offline, ends handles its requests. If ends is nil, connections are refused then.
 func away(t *testing.T, ends func(w http.ResponseWriter, r *http.Request)) (*front, *desk) {
 	t.Helper()
 	d := &desk{Asker: &scripted.Asker{}}

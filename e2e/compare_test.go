@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestAnOrdinaryRunIsUntouched: in a run without a pause the client gets the backend's stream
+// TestAnOrdinaryRunIsUntouched: if a run does not pause, the client must get the backend's stream
 // unchanged. Only two things may differ: ids, which are new in each run, and the protocol version,
-// which a client gets if it declares one.
+// which Holdpoint sends to a client that declares one.
 func TestAnOrdinaryRunIsUntouched(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -24,9 +24,9 @@ func TestAnOrdinaryRunIsUntouched(t *testing.T) {
 	})
 }
 
-// sameOrdinaryRuns compares the streams of two conversations. It returns false if they cannot be
-// compared, because the adapter has written "<recursive>": it does so if a value happens to have
-// the memory address of an earlier one.
+// sameOrdinaryRuns plays the same messages without and with Holdpoint, and compares the streams. It
+// returns false if they cannot be compared. The reason is an accident of the adapter: if a value
+// happens to have the memory address of an earlier one, the adapter writes "<recursive>" for it.
 func sameOrdinaryRuns(t *testing.T, w world) bool {
 	t.Helper()
 	const chance = "<recursive>"
@@ -45,8 +45,8 @@ func sameOrdinaryRuns(t *testing.T, w world) bool {
 	return true
 }
 
-// TestAnAnswerLeavesTheSameMessages: after an approval, in every form, the client has the same
-// messages and state as a client of the backend itself.
+// TestAnAnswerLeavesTheSameMessages: after an approval in any format, the client must have the same
+// messages and the same state as a client that talks to the backend directly.
 func TestAnAnswerLeavesTheSameMessages(t *testing.T) {
 	t.Parallel()
 	approve := map[string]any{"type": "approve"}
@@ -93,7 +93,8 @@ func indented(v any) string {
 
 var changing = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b(?:bare|thread|user|client)-\d+-\d+|[0-9a-f]{32}|,"protocolVersion":"1.0"`)
 
-// normal replaces each id by a number, in order of first appearance.
+// normal replaces each id in s with a number, in the order in which the ids first appear. It also
+// removes the protocol version.
 func normal(s string) string {
 	seen := map[string]string{}
 	return changing.ReplaceAllStringFunc(s, func(id string) string {
@@ -107,7 +108,7 @@ func normal(s string) string {
 	})
 }
 
-// difference returns the first lines that differ.
+// difference returns the first line in which a and b differ, from both.
 func difference(a, b string) string {
 	one, two := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for n := range max(len(one), len(two)) {

@@ -12,18 +12,19 @@ import (
 	"testing"
 )
 
-// A composeImage is what the last stage of a Dockerfile would start, in a folder instead of a
-// container.
+// A composeImage is what a container of a Dockerfile's last stage would start. The test starts it
+// in a folder of this machine instead.
 type composeImage struct {
 	folder  string // set by WORKDIR
 	env     []string
 	command []string
 }
 
-// A composeStage is a root file system with the copied files, without those of the base image.
+// A composeStage is one stage of a Dockerfile: a root folder with the files that the Dockerfile
+// copies there. It does not have the files of the base image.
 type composeStage struct{ root, workdir string }
 
-// at returns the path on this machine of a path in the stage.
+// at returns where a path of the stage is on this machine.
 func (s composeStage) at(path string) string {
 	if !strings.HasPrefix(path, "/") {
 		path = s.workdir + "/" + path
@@ -31,9 +32,9 @@ func (s composeStage) at(path string) string {
 	return filepath.Join(s.root, filepath.FromSlash(path))
 }
 
-// composeBuild executes the lines of a Dockerfile on this machine. It copies files and runs
-// commands, and replaces the commands in instead. It supports the instructions that deploy/compose
-// uses, and fails for others.
+// composeBuild carries out the lines of a Dockerfile on this machine: it copies files and runs
+// commands. For a command that is a key of instead, it calls the function there. It knows the
+// instructions that deploy/compose uses, and fails at any other.
 func composeBuild(t *testing.T, context, dockerfile string, instead map[string]func(dir string) error) *composeImage {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(context, dockerfile))
@@ -91,7 +92,8 @@ func composeBuild(t *testing.T, context, dockerfile string, instead map[string]f
 	return image
 }
 
-// composeCopy executes a COPY into a stage, from the context or from another stage.
+// composeCopy carries out a COPY into the stage to. The files come from the build context or from
+// another stage.
 func composeCopy(to composeStage, context string, stages map[string]composeStage, args []string) error {
 	from := func(path string) string { return filepath.Join(context, path) }
 	if name, ok := strings.CutPrefix(args[0], "--from="); ok {

@@ -16,11 +16,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// composeStacks are the files of deploy/compose, each with the stack that has its agent's packages.
+// composeStacks lists the files of deploy/compose by name. The value is the stack of these tests
+// that has the packages of the file's agent.
 var composeStacks = map[string]stack{"langgraph": {"langgraph", "0.0.47"}, "pydanticai": {"pydanticai", "2.68.0"}}
 
-// A composeFile has the parts of a compose file that this test reads. deploy validates the whole
-// file with compose-go.
+// A composeFile has the parts of a compose file that this test reads. The tests in deploy validate
+// the whole file with compose-go.
 type composeFile struct {
 	Services struct {
 		Agent struct {
@@ -51,9 +52,10 @@ func readCompose(t *testing.T, name string) (f composeFile) {
 	return f
 }
 
-// TestComposeStacks runs the commands of each compose file without containers: it executes the
-// Dockerfiles, with the file's environment, on loopback. In a browser a person denies once and
-// approves once, and Holdpoint is killed while the second question is open.
+// TestComposeStacks plays each compose file without containers. It builds and starts on loopback
+// what the Dockerfiles and the file's environment say. In a browser, a person denies one question
+// and approves another. Holdpoint is killed and restarted while the second question is open. Each
+// file must be deleted exactly as decided.
 func TestComposeStacks(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../deploy/compose/*.yaml")
@@ -100,8 +102,8 @@ func TestComposeStacks(t *testing.T) {
 	}
 }
 
-// buildPage builds the page as its Dockerfile does. It uses the packages of copilotkit/, which
-// include all packages of the page's lock file in the same versions.
+// buildPage builds the page as its Dockerfile does, but with the npm packages of the folder
+// copilotkit. These include all packages in the lock file of the page, in the same versions.
 func buildPage(t *testing.T) *composeImage {
 	t.Helper()
 	const folder = "../deploy/compose/page"
@@ -123,7 +125,7 @@ func buildPage(t *testing.T) *composeImage {
 	})
 }
 
-// A composeService is a process that replaces a container.
+// A composeService is a process that stands for a container.
 type composeService struct {
 	*process
 	port string // its port on loopback
@@ -139,7 +141,8 @@ func startComposeAgent(t *testing.T, f composeFile, s stack) *composeService {
 	build := f.Services.Agent.Build
 	context := filepath.Join("../deploy/compose", build.Context)
 	image := composeBuild(t, context, build.Dockerfile, map[string]func(string) error{
-		"pip install --no-cache-dir --no-deps -r requirements.txt": func(string) error { return nil }, // the packages are installed already, and samePins compares their versions
+		// samePins compares the installed versions
+		"pip install --no-cache-dir --no-deps -r requirements.txt": func(string) error { return nil },
 	})
 	port, err := quietPort()
 	if err != nil {
@@ -193,12 +196,13 @@ func startComposePage(t *testing.T, f composeFile, image *composeImage, upstream
 	return one
 }
 
-// startComposed runs the command of an image in its folder, with program in place of the first word
+// startComposed runs the command of an image in the image's folder. program replaces the first word
 // of the command.
 func startComposed(t *testing.T, name string, image *composeImage, program string, here *strings.Replacer, env ...string) *process {
 	t.Helper()
-	// The background part of this shell kills the process when the test's end of the pipe is
-	// closed, however the tests end. The command replaces the shell.
+	// The background part of this shell waits until the test's end of the pipe is closed, which
+	// happens however the tests end. Then it kills the process. The shell itself becomes the
+	// command.
 	const watch = `exec 3<&0 1>&2; { read -r _ <&3; kill -KILL $$; } >/dev/null 2>&1 & exec "$0" "$@" 3<&- </dev/null`
 	args := []string{"-c", watch, program}
 	for _, a := range image.command[1:] {
@@ -206,8 +210,8 @@ func startComposed(t *testing.T, name string, image *composeImage, program strin
 	}
 	cmd := exec.Command("/bin/sh", args...)
 	cmd.Dir = image.folder
-	// An image has no compiled Python modules, so each container would compile them. The
-	// environments of the tests keep theirs.
+	// A new image has no compiled Python modules, and each container would compile them. The Python
+	// environments of these tests keep theirs.
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + image.folder}, append(image.env, env...)...)
 	cmd.Env = append(cmd.Env, "PYTHONDONTWRITEBYTECODE=")
 	p, err := startProcess("compose "+name, cmd)
@@ -223,7 +227,7 @@ func startComposed(t *testing.T, name string, image *composeImage, program strin
 	return p
 }
 
-// healthy waits until the command of a healthcheck succeeds.
+// healthy waits until the command of a service's healthcheck succeeds.
 func healthy(t *testing.T, p *process, test []string, program string, here *strings.Replacer, env []string) {
 	t.Helper()
 	if len(test) < 3 || test[0] != "CMD" {
@@ -254,7 +258,7 @@ func (p *process) isGone() bool {
 	}
 }
 
-// count returns how often a service has printed a line with the text.
+// count returns how many lines the service has printed that equal want.
 func (s *composeService) count(want string) int {
 	n := 0
 	s.log.find(func(line string) bool {
@@ -266,7 +270,8 @@ func (s *composeService) count(want string) int {
 	return n
 }
 
-// ends sends SIGTERM, as a container runtime does, and waits for the end.
+// ends sends SIGTERM, as a container engine does, and checks that the service ends and stops
+// listening.
 func (s *composeService) ends(t *testing.T) {
 	t.Helper()
 	s.cmd.Process.Signal(syscall.SIGTERM)

@@ -10,24 +10,25 @@ import (
 	"testing"
 )
 
-// TestARefusalLeavesAWayOn plays every refusal that a client can cause. The backend is not called,
-// the open questions stay open and are asked again, and neither this client nor a new one on the
-// thread is stuck.
+// TestARefusalLeavesAWayOn plays every refusal that a client can cause. The backend must not be
+// called, and the open questions must stay open and be sent again. Neither this client nor a new
+// client of the thread may be stuck afterwards.
 func TestARefusalLeavesAWayOn(t *testing.T) {
 	t.Parallel()
 	rejections := map[string]any{"decisions": []any{map[string]any{"type": "reject"}, map[string]any{"type": "reject"}}}
-	one := map[string]any{"count": 1} // the schema accepts only this answer, which is not a denial
+	one := map[string]any{"count": 1} // the only payload the schema accepts; not a denial
 	const stray = "nobody~knowsthisid"
 	opened := func(n int, s func(c *client) step) func(*testing.T, *client) step {
 		return func(t *testing.T, c *client) step { c.pause(t, n); return s(c) }
 	}
 	for _, test := range []struct {
-		name    string
-		graph   string
-		arrange func(t *testing.T, c *client) step // plays what precedes the refusal, and returns the step that is refused
+		name  string
+		graph string
+		// plays what comes first, returns the step to refuse
+		arrange func(t *testing.T, c *client) step
 		code    string
-		asked   bool // questions are still open, and asked again
-		deny    any  // an answer in the command form by which an old client closes the open questions
+		asked   bool // whether open questions are sent again
+		deny    any  // the command answer by which an old client ends them
 	}{
 		{"an id that was never published", "approve", opened(1, func(c *client) step {
 			return step{resume: []entry{accept(stray)}}
@@ -108,8 +109,8 @@ func TestARefusalLeavesAWayOn(t *testing.T) {
 	}
 }
 
-// TestTheRightAnswerAfterAWrongOne: a refused resume leaves the pause unchanged. A correct answer
-// is then accepted, once.
+// TestTheRightAnswerAfterAWrongOne: a refused answer must leave the questions unchanged. A correct
+// answer must then be accepted, and carried out once.
 func TestTheRightAnswerAfterAWrongOne(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -143,8 +144,9 @@ func TestTheRightAnswerAfterAWrongOne(t *testing.T) {
 	}
 }
 
-// TestAReloadedPageIsAskedAgain: a reloaded page has the messages, and not the open questions. It
-// gets them again with the same ids, and can answer.
+// TestAReloadedPageIsAskedAgain: after a reload, a page has the messages but not the open
+// questions. Its first run must get the same questions with the same ids, and the page can answer
+// them.
 func TestAReloadedPageIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -163,7 +165,8 @@ func TestAReloadedPageIsAskedAgain(t *testing.T) {
 	})
 }
 
-// TestACommandOfNullIsNoAnswer: some front ends send null in the command form by mistake.
+// TestACommandOfNullIsNoAnswer: some front ends send forwardedProps.command.resume by mistake with
+// the value null. This must not count as an answer, and the question must be sent again.
 func TestACommandOfNullIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -176,8 +179,8 @@ func TestACommandOfNullIsNoAnswer(t *testing.T) {
 	})
 }
 
-// TestTheSameAnswersAgain: the same resume again, byte for byte or from a new client, gets the same
-// end, and the backend is not called.
+// TestTheSameAnswersAgain: the same resume is sent again, byte for byte or by a new client. It must
+// get the same end of the run, and the backend must not be called.
 func TestTheSameAnswersAgain(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -206,8 +209,8 @@ func TestTheSameAnswersAgain(t *testing.T) {
 	})
 }
 
-// TestTwoEqualAnswersAtOnce: of two equal clicks one reaches the backend, and both get the end of
-// its run.
+// TestTwoEqualAnswersAtOnce: a person's click is sent several times at once. Only one of the equal
+// answers may reach the backend, and all must get the end of its run.
 func TestTwoEqualAnswersAtOnce(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -236,8 +239,8 @@ func TestTwoEqualAnswersAtOnce(t *testing.T) {
 	})
 }
 
-// TestWhileAResumeRuns: while a resume runs, no other request of the thread reaches the backend.
-// When it has ended, the thread continues.
+// TestWhileAResumeRuns: while a run with an answer continues, no other request of the thread may
+// reach the backend. When that run has ended, the thread must continue.
 func TestWhileAResumeRuns(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -266,8 +269,9 @@ func TestWhileAResumeRuns(t *testing.T) {
 	})
 }
 
-// TestTheClientLeavesInMidResume: the client leaves while its resume runs. The run is not
-// cancelled, its end is recorded, and the same answers sent again get it.
+// TestTheClientLeavesInMidResume: the client leaves while the run with its answer continues. The
+// run must not be cancelled, and its end must be recorded. When the same answer is sent again, it
+// must get this end.
 func TestTheClientLeavesInMidResume(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -288,8 +292,8 @@ func TestTheClientLeavesInMidResume(t *testing.T) {
 	})
 }
 
-// TestThreadsAreApart: a question of one thread does not affect another thread, nor a thread of the
-// same id on another path.
+// TestThreadsAreApart: a question on one thread must not affect another thread, nor the thread with
+// the same id on another path.
 func TestThreadsAreApart(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -305,7 +309,8 @@ func TestThreadsAreApart(t *testing.T) {
 	})
 }
 
-// TestManyThreadsAtOnce: many threads pause at once, and each answer reaches its own thread.
+// TestManyThreadsAtOnce: many threads pause at the same time. Each answer must reach its own
+// thread.
 func TestManyThreadsAtOnce(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {

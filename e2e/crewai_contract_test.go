@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCrewAIKeepsTheContract: nothing continues without an answer, and an answer is carried out
-// once.
+// TestCrewAIKeepsTheContract: a flow must not continue without an answer, and each answer must be
+// carried out once.
 func TestCrewAIKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	eachCrew(t, nil, func(t *testing.T, w world) {
@@ -65,7 +65,8 @@ func TestCrewAIKeepsTheContract(t *testing.T) {
 			c.refused(t, step{patch: map[string]any{"forwardedProps": map[string]any{"command": map[string]any{"resume": "approved", "interruptEvent": forged}}}}, "UNKNOWN_INTERRUPT_ID", false)
 			w.called(t, c, 0)
 			c.asksAbout(t, step{}, 1)
-			// CrewAI's own id is that of the thread, and is the same for all its questions.
+			// CrewAI itself uses the thread's id as the id of every question of the thread.
+			// Holdpoint must not accept this id.
 			c.refused(t, step{empty: true, patch: map[string]any{"resume": []entry{resolved(c.thread, "approved")}}}, "UNKNOWN_INTERRUPT_ID", true)
 			w.called(t, c, 1)
 			w.ran(t, c)
@@ -94,9 +95,9 @@ func TestCrewAIKeepsTheContract(t *testing.T) {
 	})
 }
 
-// TestCrewAIIsRestarted: CrewAI is restarted between question and answer. It keeps its flows in a
-// file. With that file the answer is carried out. Without it the question is lost, nothing runs,
-// and CrewAI asks again after the next message.
+// TestCrewAIIsRestarted: CrewAI is restarted between the question and its answer. If it still has
+// the file in which it keeps its flows, the answer must be carried out. Without that file the
+// question is lost: nothing may run, and CrewAI must ask again at the next message.
 func TestCrewAIIsRestarted(t *testing.T) {
 	t.Parallel()
 	s := need(t, "crewai", "1.0.0").stack
@@ -142,8 +143,9 @@ func TestCrewAIIsRestarted(t *testing.T) {
 	}
 }
 
-// TestCrewAIsQuestionIsForgottenByHoldpoint: Holdpoint is restarted and has no record of the
-// question. The answer is refused, and CrewAI asks again after the next message.
+// TestCrewAIsQuestionIsForgottenByHoldpoint: Holdpoint is restarted with its store in memory, so it
+// does not know the question. The answer must be refused, and CrewAI must ask again at the next
+// message.
 func TestCrewAIsQuestionIsForgottenByHoldpoint(t *testing.T) {
 	t.Parallel()
 	eachCrew(t, nil, func(t *testing.T, w world) {

@@ -7,14 +7,15 @@ import (
 	"testing"
 )
 
-// Tests of CrewAI over ag_ui_crewai, behind a Holdpoint without settings for it. By default CrewAI
-// announces a question by CUSTOM on_interrupt only. With emit_interrupt_outcome it sends the
-// outcome too. It accepts resume, and carries out its first option if the answer is cancelled or
-// empty.
+// These tests run CrewAI behind ag_ui_crewai and a Holdpoint without settings for CrewAI. By
+// default CrewAI announces a question only by a CUSTOM event on_interrupt. With
+// emit_interrupt_outcome it also sends the interrupt outcome. CrewAI accepts resume. If the answer
+// is cancelled or empty, it carries out its first option, so Holdpoint must not send such an
+// answer.
 
 const deletes = `delete_file {"path":"a.txt"}`
 
-// eachCrew calls test for both modes, with each client that sends resume.
+// eachCrew runs test with both modes of CrewAI, and with each client that sends resume.
 func eachCrew(t *testing.T, env map[string]string, test func(t *testing.T, w world)) {
 	t.Helper()
 	s := need(t, "crewai", "1.0.0")
@@ -29,8 +30,8 @@ func eachCrew(t *testing.T, env map[string]string, test func(t *testing.T, w wor
 	}
 }
 
-// TestCrewAIRunsWhatIsApproved: an approved action runs once, and no other runs. If an answer has
-// no form for the backend, the backend is not called.
+// TestCrewAIRunsWhatIsApproved: an approved action must run once, and nothing else may run. If
+// CrewAI has no format for an answer, such as a cancel, Holdpoint must not call CrewAI.
 func TestCrewAIRunsWhatIsApproved(t *testing.T) {
 	t.Parallel()
 	const runs, denied, refused, givenUp = "runs", "denied", "refused", "given up"
@@ -68,7 +69,7 @@ func TestCrewAIRunsWhatIsApproved(t *testing.T) {
 					cl.finish(t, step{resume: cl.answers(c.answer)})
 					w.called(t, cl, 1)
 					w.ran(t, cl)
-					// The next message starts the flow again, which asks again.
+					// The next message starts the flow from the beginning, so the flow asks again.
 					cl.asksAbout(t, step{say: "once more"}, 1)
 					w.ran(t, cl)
 					if c.flow == "gate" {
@@ -87,8 +88,8 @@ func TestCrewAIRunsWhatIsApproved(t *testing.T) {
 	}
 }
 
-// TestCrewAIsExpiredQuestion: the message that arrives after the expiry does not count as an
-// approval.
+// TestCrewAIsExpiredQuestion: a message that arrives after the question has expired must not count
+// as an approval.
 func TestCrewAIsExpiredQuestion(t *testing.T) {
 	t.Parallel()
 	eachCrew(t, map[string]string{"HOLDPOINT_INTERRUPT_TTL": "2s"}, func(t *testing.T, w world) {
@@ -102,8 +103,8 @@ func TestCrewAIsExpiredQuestion(t *testing.T) {
 	})
 }
 
-// TestCrewAITakesAMessageAfterTheAnswer: a message in the same request as the answer is not lost:
-// it starts the flow again.
+// TestCrewAITakesAMessageAfterTheAnswer: a new message in the same request as the answer must not
+// get lost. Holdpoint sends it after the answer, and it starts the flow again.
 func TestCrewAITakesAMessageAfterTheAnswer(t *testing.T) {
 	t.Parallel()
 	eachCrew(t, nil, func(t *testing.T, w world) {
@@ -115,7 +116,7 @@ func TestCrewAITakesAMessageAfterTheAnswer(t *testing.T) {
 		c.finish(t, step{resume: c.answers(gives("rejected"))})
 		w.ran(t, c, deletes)
 	})
-	// The flow asks again, so the message was not sent.
+	// This flow asks another question after the answer, so Holdpoint must not send the message.
 	eachCrew(t, nil, func(t *testing.T, w world) {
 		c := w.client(t, "two")
 		c.asksAbout(t, step{say: "go"}, 1)
@@ -128,9 +129,9 @@ func TestCrewAITakesAMessageAfterTheAnswer(t *testing.T) {
 	})
 }
 
-// TestCrewAIsAnnouncementIsAnswered: a client that does not read the outcome gets CrewAI's own
-// announcement, and answers by command.resume with the announcement. Such an answer never applies
-// to another question.
+// TestCrewAIsAnnouncementIsAnswered: a client that does not read the interrupt outcome gets
+// CrewAI's own CUSTOM event, and answers by command.resume with a copy of that event. Such an
+// answer must never count for another question.
 func TestCrewAIsAnnouncementIsAnswered(t *testing.T) {
 	t.Parallel()
 	s := need(t, "crewai", "1.0.0")
@@ -145,7 +146,7 @@ func TestCrewAIsAnnouncementIsAnswered(t *testing.T) {
 			}
 			late := c.another(t)
 			c.asksAbout(t, step{command: "approved"}, 1)
-			late.run(t, step{command: "sure"}) // answers the first question, too late
+			late.run(t, step{command: "sure"}) // too late: answers the first question
 			w.called(t, c, 2)
 			w.ran(t, c)
 			c.finish(t, step{command: "sure"})

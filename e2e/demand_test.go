@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// onDemand are stacks that few tests need. The first test that needs one installs and starts it, so
-// that other tests do not wait for it. If all tests run, the stacks are installed in the
-// background.
+// onDemand lists stacks that only a few tests need. The first test that needs such a stack installs
+// and starts it, so other tests need not wait for it. If all tests run, these stacks are installed
+// in the background.
 var onDemand = map[stack]*demand{
 	{"pydanticai", "1.107.10"}: {}, {"pydanticai", "2.0.0"}: {}, {"pydanticai", "2.68.0"}: {},
 	{"langgraph", "0.0.44"}: {}, {"langgraph", "0.0.45"}: {}, {"langgraph", "0.0.46"}: {}, {"langgraph", "0.0.47"}: {},
@@ -19,16 +19,16 @@ var onDemand = map[stack]*demand{
 	{"adk", "0.6.5"}: {}, {"adk", "0.7.1"}: {}, {"adk", "0.11.0"}: {}, {"crewai", "1.0.0"}: {}, {"agno", "2.9.0"}: {}, {"agno", "3.1.10"}: {}, {"mastra", "1.1.2"}: {}, {"langgraph-server", "1.5.1"}: {}, {"langgraph-server-py", "0.16.7"}: {}, {"ag2", "1.2.1"}: {}, {"aegra", "0.6.0"}: {}, {"tanstack", "0.58.0"}: {},
 }
 
-// A demand is the state of a stack in onDemand: its server, or the error, once a test has needed
-// the stack.
+// A demand is what is known about a stack in onDemand. After a test has needed the stack, it has
+// the stack's server or the error.
 type demand struct {
 	installed, started sync.Once
 	server             *server
 	err                error
 }
 
-// need returns the server of a stack in onDemand. The tests share it, and each uses threads of its
-// own. Its option --ledger is a folder for the files that it writes.
+// need returns the server of a stack in onDemand. All tests share this server, and each test uses
+// threads of its own. The server writes its files into the folder of its option --ledger.
 func need(t *testing.T, framework, version string) *server {
 	t.Helper()
 	s := stack{framework, version}
@@ -67,12 +67,13 @@ func (d *demand) install(s stack) {
 	})
 }
 
-// installAhead installs the stacks that later tests need, if all tests run.
+// installAhead installs, in the background, the stacks that later tests need. It does nothing if
+// -run selects tests.
 func installAhead() {
 	if f := flag.Lookup("test.run"); f != nil && f.Value.String() != "" {
 		return
 	}
-	go installBrowser() // a test that needs the browser gets the error
+	go installBrowser() // a test that needs it reports the error
 	go func() {
 		for s, d := range onDemand {
 			d.install(s)

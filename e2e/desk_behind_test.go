@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// behind returns a chat that comes back after its question was decided elsewhere. It has its old
-// messages, one of them under another id, and the user's own answer, which was too late and which
-// CopilotKit leaves in the history.
+// behind returns the client of a chat that comes back after its question was decided elsewhere. The
+// client has its old messages, but one of them has another id. It also has the user's own answer
+// says, which was too late. CopilotKit leaves such an answer in the history.
 func (c *client) behind(t *testing.T, says any) *client {
 	t.Helper()
 	said, err := json.Marshal(says)
@@ -42,9 +42,10 @@ func (c *client) behind(t *testing.T, says any) *client {
 	return again
 }
 
-// TestChatsThatAreBehind: a decision of the desk was carried out, and the chat comes back twice
-// with its old history. The backend is not called. The chat's new message follows the messages of
-// the record, the action ran once, and the backend's history is in order.
+// TestChatsThatAreBehind: a decision of the desk has been carried out, and the chat comes back
+// twice with its old history. The backend must not be called. The chat's next message must follow
+// the messages of the record. The action must have run once, and the history that the backend gets
+// must be in order.
 func TestChatsThatAreBehind(t *testing.T) {
 	t.Parallel()
 	for _, f := range deskFamilies(t) {
@@ -114,7 +115,8 @@ func TestChatsThatAreBehind(t *testing.T) {
 	}
 }
 
-// stays opens the page of a chat that is behind, and checks that the backend is not called.
+// stays lets the chat come back with its old history and no new message, and checks that the
+// backend is not called.
 func (f *deskFamily) stays(t *testing.T, w world, c *client) {
 	t.Helper()
 	before := w.b.ledger(t, c.thread)

@@ -19,34 +19,37 @@ import (
 	"time"
 )
 
-// A deskFamily is a backend whose questions are decided at the desk, with what differs between
-// frameworks: how its client starts, what it asks, and how a test finds out what ran.
+// A deskFamily is a backend whose questions are decided at the desk. It describes what differs
+// between frameworks: how a client starts, what the backend asks, and how a test finds out which
+// tools ran.
 type deskFamily struct {
-	name, version string // name of the backend, and version of the client
+	name, version string // of the backend, and of the client
 	env           map[string]string
 	upstream      string
 	b             *backend
-	// client returns a new client on a new thread of the world's Holdpoint.
+	// client returns a new client with a new thread, for the Holdpoint of w.
 	client func(t *testing.T, w world) *client
-	// says returns a step that sends an order.
+	// says returns a step that sends the order to the agent.
 	says func(c *client, order string) step
-	// These are orders for says, or "" if the backend cannot do it. With the order in one, the
-	// backend asks about a.txt. With two, it asks about a.txt and b.txt at the same time. With
-	// again, it asks about a.txt, and after the answer about b.txt.
+	// These are orders for says. After the order one, the backend asks about a.txt. After two, it
+	// asks about a.txt and b.txt at the same time. After again, it asks about a.txt, and after the
+	// answer about b.txt. An order is "" if the backend cannot do that.
 	one, two, again string
-	// yes and no are the payloads that approve and deny its calls.
+	// yes and no are the payloads that approve and deny a call.
 	yes, no any
-	// because means that a denial can have a reason, which the model gets.
+	// because means that a denial can contain a reason, which the model then gets.
 	because bool
-	// ran checks that exactly these files were deleted, each once.
+	// ran checks that exactly these files were deleted, each of them once.
 	ran  func(t *testing.T, w world, c *client, files ...string)
-	gate *turnstile // between the Holdpoint and the backend, set by the test
-	// anew means that an ordinary message starts the flow again, which asks again.
+	gate *turnstile // in front of the backend, set by the test
+	// anew means that an ordinary message starts the flow from the beginning, so the flow asks
+	// again.
 	anew bool
-	// brief means that its Holdpoint is not killed, because another mode or version has that test.
+	// brief means that TestFamiliesKilledAtTheDesk leaves this family out, because it plays another
+	// mode or version of the framework.
 	brief bool
-	// strays means that the user's late answer looks like an answer to an unknown question, and is
-	// refused if it is the last message.
+	// strays means that the user's late answer looks like the answer to an unknown question. If it
+	// is the last message of a request, Holdpoint refuses the request.
 	strays bool
 }
 
@@ -65,8 +68,8 @@ func ranTools(t *testing.T, w world, c *client, files ...string) {
 	w.ran(t, c, want...)
 }
 
-// deskFamilies returns all frameworks except LangGraph and Agent Framework, which have tests of
-// their own.
+// deskFamilies returns all frameworks but LangGraph and Agent Framework, which have tests of their
+// own.
 func deskFamilies(t *testing.T) (list []deskFamily) {
 	t.Helper()
 	confirmed, refused := map[string]any{"confirmed": true}, map[string]any{"confirmed": false}
@@ -113,11 +116,11 @@ func deskFamilies(t *testing.T) (list []deskFamily) {
 	}
 	for n, mode := range []string{"saved/hook", "agui/hook"} {
 		if shared.strands == nil {
-			break // left out by E2E_FRAMEWORKS
+			break // E2E_FRAMEWORKS leaves Strands out
 		}
 		env, two := map[string]string{}, "delete a.txt and delete b.txt"
 		if n == 0 {
-			env, two = asStrands(), "" // a raw stream has only one of several questions
+			env, two = asStrands(), "" // a native stream shows only one of several questions
 		}
 		list = append(list, deskFamily{
 			name: "strands-ts " + mode, version: []string{newest, pinned}[n], env: env, upstream: shared.strands.server.base(),
@@ -155,8 +158,8 @@ func deskFamilies(t *testing.T) (list []deskFamily) {
 	return append(list, askingByCalls(t)...)
 }
 
-// askingByCalls returns the backends that ask in a form of their own, without the outcome, and
-// LangGraph's own servers.
+// askingByCalls returns the backends that ask in a format of their own, without the interrupt
+// outcome, and LangGraph's own servers.
 func askingByCalls(t *testing.T) []deskFamily {
 	t.Helper()
 	const two, again = "delete a.txt, delete b.txt", "delete a.txt then delete b.txt"
@@ -193,11 +196,11 @@ func askingByCalls(t *testing.T) []deskFamily {
 	return list
 }
 
-// at returns the world of the family with this Holdpoint.
+// at returns a world with the family's backend and the Holdpoint h.
 func (f *deskFamily) at(h *holdpoint) world { return world{b: f.b, h: h, version: f.version} }
 
-// decides answers the n-th question of an approval: by approve or deny if the question has them,
-// else by the payload.
+// decides answers the n-th question of an approval at the desk. It uses approve or deny if the
+// question offers them and says is the yes or the no, and otherwise the payload says.
 func (f *deskFamily) decides(t *testing.T, d *deskAPI, approval map[string]any, n int, says any) {
 	t.Helper()
 	q := approval["questions"].([]any)[n].(map[string]any)
@@ -211,7 +214,8 @@ func (f *deskFamily) decides(t *testing.T, d *deskAPI, approval map[string]any, 
 	}
 }
 
-// asked returns a client whose thread waits for n answers, and its approval at the desk.
+// asked sends the order, whose run must ask n questions. It returns the client and the approval
+// that the desk shows for the questions.
 func (f *deskFamily) asked(t *testing.T, d *deskAPI, order string, n int) (*client, map[string]any) {
 	t.Helper()
 	c := f.client(t, f.at(d.h))
@@ -223,7 +227,8 @@ func (f *deskFamily) asked(t *testing.T, d *deskAPI, order string, n int) (*clie
 	return c, a
 }
 
-// finished waits for the end of an approval, which must be "finished" without an error.
+// finished waits until the approval has ended. It must have ended as "finished", and without an
+// error.
 func (d *deskAPI) finished(t *testing.T, approval map[string]any) {
 	t.Helper()
 	if end := d.ended(t, approval); end["how"] != "finished" || end["error"] != nil {
@@ -231,7 +236,8 @@ func (d *deskAPI) finished(t *testing.T, approval map[string]any) {
 	}
 }
 
-// reloads opens a page without a new message, which must get the end without a call of the backend.
+// reloads plays a reload of the page: a new client without a new message. It must get the end of
+// the run, and the backend must not be called. reloads returns that client.
 func (f *deskFamily) reloads(t *testing.T, w world, c *client) *client {
 	t.Helper()
 	before := w.b.ledger(t, c.thread)
@@ -244,7 +250,8 @@ func (f *deskFamily) reloads(t *testing.T, w world, c *client) *client {
 	return again
 }
 
-// lives checks that the chat continues with an ordinary message, and that no further action runs.
+// lives checks that an ordinary message continues the chat, and that no other file than these is
+// deleted.
 func (f *deskFamily) lives(t *testing.T, w world, c *client, files ...string) {
 	t.Helper()
 	if f.anew {
@@ -258,9 +265,9 @@ func (f *deskFamily) lives(t *testing.T, w world, c *client, files ...string) {
 	f.ran(t, w, c, files...)
 }
 
-// inOrder checks that no message is repeated, and that each result follows its call once, before
-// the user's next message. A call without a result is the backend's own question, which ADK leaves
-// in the history.
+// inOrder checks a list of messages. No message may be there twice. Each result must come once,
+// after its call and before the user's next message. A call may lack a result if it is the
+// backend's own question, which ADK leaves in the history.
 func inOrder(t *testing.T, messages []event) {
 	t.Helper()
 	seen, open := map[string]bool{}, map[string]string{}
@@ -290,8 +297,9 @@ func inOrder(t *testing.T, messages []event) {
 	}
 }
 
-// TestFamiliesDecidedAtTheDesk: in every framework, after the chat's client has left, a decision of
-// the desk is carried out once, and the chat later gets the result.
+// TestFamiliesDecidedAtTheDesk: the chat's client has left, and the question is decided at the
+// desk. In every framework the decision must be carried out once, and the chat must get the result
+// when it comes back.
 func TestFamiliesDecidedAtTheDesk(t *testing.T) {
 	t.Parallel()
 	for _, f := range deskFamilies(t) {
@@ -357,7 +365,7 @@ func TestFamiliesDecidedAtTheDesk(t *testing.T) {
 			})
 			t.Run("asks again", func(t *testing.T) {
 				if f.again == "" {
-					return // it asks for all at the same time
+					return // it asks only for all at once
 				}
 				c, a := f.asked(t, d, f.again, 1)
 				f.decides(t, d, a, 0, f.yes)
@@ -378,8 +386,8 @@ func TestFamiliesDecidedAtTheDesk(t *testing.T) {
 			})
 			for _, mix := range []struct {
 				name string
-				desk [2]any // the desk's answer to each question; nil: the chat answers it
-				chat any    // the chat's answer to the other questions
+				desk [2]any // the desk's answers; nil: the chat answers
+				chat any    // how the chat answers the rest
 				want []string
 			}{
 				{"both", [2]any{f.yes, f.yes}, nil, []string{"a.txt", "b.txt"}},
@@ -418,8 +426,8 @@ func TestFamiliesDecidedAtTheDesk(t *testing.T) {
 	}
 }
 
-// A turnstile is a proxy in front of a backend that holds one request: before the backend gets it,
-// or after the backend has answered.
+// A turnstile is a proxy in front of a backend. It can hold one request, either before the backend
+// gets the request or after the backend has answered.
 type turnstile struct {
 	*httptest.Server
 	through http.Handler
@@ -427,7 +435,7 @@ type turnstile struct {
 	mu     sync.Mutex
 	holds  string // "before", "behind" or ""
 	inside chan struct{}
-	last   map[string][]event // the messages of the last request of each thread that had messages
+	last   map[string][]event // messages of each thread's last request with messages
 }
 
 func newTurnstile(t *testing.T, target string) *turnstile {
@@ -438,7 +446,8 @@ func newTurnstile(t *testing.T, target string) *turnstile {
 	return g
 }
 
-// hold makes the turnstile hold the next request. The channel is closed when it holds one.
+// hold makes the turnstile hold the next request. where is "before" or "behind". The returned
+// channel is closed when a request is held.
 func (g *turnstile) hold(where string) <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -446,7 +455,7 @@ func (g *turnstile) hold(where string) <-chan struct{} {
 	return g.inside
 }
 
-// comes records a request, and returns where it is held.
+// comes records a request, and returns where to hold it and the channel to close then.
 func (g *turnstile) comes(method string, body []byte) (holds string, inside chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -464,7 +473,7 @@ func (g *turnstile) comes(method string, body []byte) (holds string, inside chan
 	return holds, inside
 }
 
-// history returns the messages in the last request of a thread that the backend got.
+// history returns the messages of the thread's last request that reached the backend.
 func (g *turnstile) history(thread string) []event {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -479,7 +488,8 @@ func reverse(t *testing.T, to string) http.Handler {
 	}
 	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.NewResponseController(w).EnableFullDuplex() // golang/go#40747: else a fast answer to a POST is cut
+		// else a fast response is cut off (golang/go#40747)
+		http.NewResponseController(w).EnableFullDuplex()
 		proxy.ServeHTTP(w, r)
 	})
 }
@@ -517,15 +527,16 @@ func (g *turnstile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// TestFamiliesKilledAtTheDesk: Holdpoint is killed at three moments: after the last decision is
-// recorded and before it is claimed, after the answer is claimed and before the backend has it, and
-// after the backend has carried it out and before a client is told. The next process carries out
-// the first. The outcome of the other two is unknown, so they are not sent again.
+// TestFamiliesKilledAtTheDesk: the desk decides, and Holdpoint is killed at one of three moments.
+// First: before the decision is claimed. The next process must carry it out. Second: after the
+// claim, before the backend has the answer. Third: after the backend has carried out the answer,
+// before a client learns the result. In the second and third case nobody knows whether the action
+// ran, so the answer must not be sent again.
 func TestFamiliesKilledAtTheDesk(t *testing.T) {
 	t.Parallel()
 	var all sync.WaitGroup
 	defer all.Wait()
-	room := make(chan struct{}, 7) // each test waits for a lease most of the time, so it does not count for -parallel
+	room := make(chan struct{}, 7) // mostly waits for a lease, so not limited by -parallel
 	for _, f := range deskFamilies(t) {
 		if f.brief {
 			continue
@@ -548,7 +559,7 @@ func killedAtTheDesk(t *testing.T, f deskFamily) {
 	for key, value := range f.env {
 		env[key] = value
 	}
-	// The first process does not carry decisions.
+	// With this setting the first process sends no decisions by itself.
 	quiet := map[string]string{"HOLDPOINT_DESK_CARRY_WITHIN": "0"}
 	d := newDeskOf(t, g.URL, env, quiet)
 	c, a := f.asked(t, d, f.one, 1)

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestQuestionsWhoseIDsHaveLineFeeds: CrewAI uses the client's thread id, which may have line
-// feeds, as the id of a question. A decision on it, at the desk or in the chat, is carried out
-// once, and does not delay other threads.
+// TestQuestionsWhoseIDsHaveLineFeeds: CrewAI uses the client's thread id as the id of a question,
+// and a thread id can contain line feeds. A decision on such a question, at the desk or in the
+// chat, must be carried out once. It must not delay other threads.
 func TestQuestionsWhoseIDsHaveLineFeeds(t *testing.T) {
 	t.Parallel()
 	s := need(t, "crewai", "1.0.0")
@@ -24,7 +24,7 @@ func TestQuestionsWhoseIDsHaveLineFeeds(t *testing.T) {
 			}
 			var odd []*client
 			var decided []map[string]any
-			for range 9 { // one more than an agent may have at the same time
+			for range 9 { // one more than an agent may have at once
 				c := asks("\nb c")
 				a := d.waiting(t, c.thread)
 				d.decide(t, a, 0, "answer", "approved")

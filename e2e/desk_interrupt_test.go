@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDeskShowsWhatInterruptAsks: the desk shows the value that a LangGraph agent gives to
-// interrupt(), and the agent gets exactly the desk's answer.
+// TestDeskShowsWhatInterruptAsks: a LangGraph agent passes a value to interrupt(). The desk must
+// show this value, and the agent must get exactly the desk's answer.
 func TestDeskShowsWhatInterruptAsks(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.backends {
@@ -33,7 +33,7 @@ func TestDeskShowsWhatInterruptAsks(t *testing.T) {
 			}
 			t.Run("an object", func(t *testing.T) {
 				c, a, q := asked(t, "approve")
-				// The message is not repeated among the fields.
+				// The message appears on its own, so the fields must not repeat it.
 				if got, want := said(q), "langgraph.raw: question=Delete 3 files?, files=, files[0]=a, files[1]=b, files[2]=c"; got != want {
 					t.Errorf("the agent says %q, want %q", got, want)
 				}
@@ -77,14 +77,14 @@ func TestDeskShowsWhatInterruptAsks(t *testing.T) {
 	}
 }
 
-// TestDeskShowsWhatInterruptAsksOfAServer: the same for LangGraph's own servers, for whose
-// questions Holdpoint makes the ids.
+// TestDeskShowsWhatInterruptAsksOfAServer does the same with LangGraph's own servers. Holdpoint
+// makes the ids of their questions.
 func TestDeskShowsWhatInterruptAsksOfAServer(t *testing.T) {
 	t.Parallel()
 	type scene struct {
-		graph, answers string // the value of HOLDPOINT_ANSWERS
-		message        any    // the message that the desk shows
-		calls, states  string // the call that the desk shows for an approval, or the fields that the agent sent
+		graph, answers string // graph, and the value of HOLDPOINT_ANSWERS
+		message        any    // message that the desk shows
+		calls, states  string // the desk shows the call, or the agent's fields
 		decision       string
 		payload        any
 		want           []string
@@ -133,7 +133,8 @@ func TestDeskShowsWhatInterruptAsksOfAServer(t *testing.T) {
 	})
 }
 
-// said returns the fields that the agent sent with a question, in one line.
+// said returns, in one line, the fields that the desk shows of what the agent sent with the
+// question.
 func said(q map[string]any) string {
 	statements, _ := q["statements"].([]any)
 	line := ""

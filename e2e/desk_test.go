@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// A deskAPI is a client of a Holdpoint's desk.
+// A deskAPI is a client of the API of a Holdpoint's desk.
 type deskAPI struct {
 	h      *holdpoint
 	at     string // the path of its socket
@@ -27,10 +27,11 @@ type deskAPI struct {
 
 const deskToken = "0123456789abcdef0123456789abcdef"
 
-// newDeskOf starts a Holdpoint with a desk in front of a backend.
+// newDeskOf starts a Holdpoint with a desk in front of the backend upstream. more has additional
+// variables.
 func newDeskOf(t *testing.T, upstream string, more ...map[string]string) *deskAPI {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "desk") // not in the test's folder, because the path of a socket must be short
+	dir, err := os.MkdirTemp("", "desk") // a socket's path must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func newDeskOf(t *testing.T, upstream string, more ...map[string]string) *deskAP
 	return d
 }
 
-// env returns the variables of the desk, with more added.
+// env returns the variables that set up the desk, and those in more.
 func (d *deskAPI) env(more ...map[string]string) map[string]string {
 	env := map[string]string{"HOLDPOINT_DESK_LISTEN": "unix://" + d.at, "HOLDPOINT_DESK_TOKEN": deskToken}
 	for _, m := range more {
@@ -53,14 +54,16 @@ func (d *deskAPI) env(more ...map[string]string) map[string]string {
 	return env
 }
 
-// dies kills the Holdpoint with SIGKILL, and starts another at its addresses, on the same store.
+// dies kills the Holdpoint with SIGKILL, and starts a new one with the same addresses and the same
+// store.
 func (d *deskAPI) dies(t *testing.T, upstream string, more ...map[string]string) {
 	t.Helper()
 	d.h.kill()
 	d.h = restart(t, d.h, upstream, d.env(more...))
 }
 
-// call sends a request, and returns the body of the response, which must have the status.
+// call sends a request to the desk's API, and returns the decoded body of the response. If the
+// response has another status, the test fails.
 func (d *deskAPI) call(t *testing.T, status int, method, path string, body any) map[string]any {
 	t.Helper()
 	text := ""
@@ -95,7 +98,7 @@ func (d *deskAPI) call(t *testing.T, status int, method, path string, body any) 
 	return object
 }
 
-// waiting returns the open approval of the thread.
+// waiting returns the only approval of the thread that is open at the desk.
 func (d *deskAPI) waiting(t *testing.T, thread string) map[string]any {
 	t.Helper()
 	list, _ := d.call(t, http.StatusOK, "GET", "/v1/approvals?thread="+url.QueryEscape(thread), nil)["approvals"].([]any)
@@ -105,7 +108,7 @@ func (d *deskAPI) waiting(t *testing.T, thread string) map[string]any {
 	return list[0].(map[string]any)
 }
 
-// decide decides the n-th question of an approval.
+// decide sends a decision on the n-th question of an approval.
 func (d *deskAPI) decide(t *testing.T, approval map[string]any, n int, decision string, payload any) {
 	t.Helper()
 	q := approval["questions"].([]any)[n].(map[string]any)
@@ -116,7 +119,7 @@ func (d *deskAPI) decide(t *testing.T, approval map[string]any, n int, decision 
 	d.call(t, http.StatusOK, "POST", fmt.Sprintf("/v1/approvals/%s/questions/%s", approval["id"], url.PathEscape(q["id"].(string))), body)
 }
 
-// ended waits until an approval has ended, and returns it.
+// ended waits until the approval has ended, and returns its member end.
 func (d *deskAPI) ended(t *testing.T, approval map[string]any) map[string]any {
 	t.Helper()
 	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
@@ -128,13 +131,14 @@ func (d *deskAPI) ended(t *testing.T, approval map[string]any) map[string]any {
 	return nil
 }
 
-// TestDecidedAtTheDesk: after the chat's client has left, a decision runs once, and the chat gets
-// the result in three ways: by a reload, by a new message, and by an answer that it had not sent.
+// TestDecidedAtTheDesk: the chat's client has left, and the question is decided at the desk. The
+// action must run once. The chat must get the result in each of three ways: by a reload, by a new
+// message, and by an answer of its own that comes too late.
 func TestDecidedAtTheDesk(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.backends {
 		if b.name == "0.0.43-quiet" {
-			continue // its questions have no ids, which makes no difference at the desk
+			continue // has no question ids, which the desk does not need
 		}
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
@@ -209,8 +213,8 @@ func TestDecidedAtTheDesk(t *testing.T) {
 	}
 }
 
-// TestAgentsDecidedAtTheDesk does the same with Agent Framework, whose history must have one result
-// for each call.
+// TestAgentsDecidedAtTheDesk does the same with Agent Framework. There the history must also have
+// exactly one result for each call.
 func TestAgentsDecidedAtTheDesk(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.agents {
@@ -224,7 +228,7 @@ func TestAgentsDecidedAtTheDesk(t *testing.T) {
 			w.h = d.h
 			for _, test := range []struct {
 				name, agent string
-				decisions   []any // the desk's answer to each question; nil: the chat answers it
+				decisions   []any // the desk's answers; nil: the chat answers
 				want        []string
 			}{
 				{"approved", "approve", []any{yes}, []string{deleteA}},
@@ -273,15 +277,15 @@ func TestAgentsDecidedAtTheDesk(t *testing.T) {
 	}
 }
 
-// TestPartlyDecidedAtTheDesk: one of two questions of a graph is decided at the desk, and the other
-// in the chat, in every combination. The chat is asked the undecided question only, nothing runs
-// before both are decided, and then each approved action runs once.
+// TestPartlyDecidedAtTheDesk: a graph asks two questions. One is decided at the desk and the other
+// one in the chat, in every combination. The chat must be asked only the undecided question.
+// Nothing may run before both are decided, and then each approved action must run once.
 func TestPartlyDecidedAtTheDesk(t *testing.T) {
 	tools := [2]string{"send_email", "delete_file"}
 	decisions := map[bool]string{true: "approve", false: "deny"}
 	for _, b := range shared.backends {
 		if b.name == "0.0.43-quiet" {
-			continue // its questions have no ids, which makes no difference at the desk
+			continue // has no question ids, which the desk does not need
 		}
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()

@@ -13,19 +13,19 @@ import (
 	"testing"
 )
 
-// These tests check that a message which a real backend would read as a decision reaches it only as
-// the answer to its question. The backends count what their tools do. Each attempt has a thread of
-// its own, in one of six situations.
+// A real backend reads certain messages and members as decisions. These tests check that such a
+// decision reaches the backend only as the answer to its question. The backends count what their
+// tools do. Each attempt to get around this has a thread of its own, in one of several situations.
 
-// A decider is a backend that asks before it deletes a file.
+// A decider is a real backend that asks before it deletes a file.
 type decider struct {
 	framework, version, mode, agent string
 	env                             map[string]string
-	order                           string // the order that makes it ask about a.txt; "": delete a.txt
-	tool                            string // the tool of the call that asks, or ""
+	order                           string // makes it ask about a.txt; "": delete a.txt
+	tool                            string // tool of the call by which it asks, or ""
 	yes, no                         any    // payloads in resume
 	says                            []string
-	runs                            []string // the values of says that run the call if they reach the backend
+	runs                            []string // the texts in says that run the call, if it gets them
 }
 
 var (
@@ -71,31 +71,32 @@ func deciders() map[string]decider {
 	}
 }
 
-// A stance is a thread in one of the situations, as its client has it.
+// A stance is what a client knows of a thread in one of the situations.
 type stance struct {
 	thread    string
 	history   []event
-	published string // the id of the question, "" if nothing was asked
+	published string // id of the question, or "" if none was asked
 	native    string
-	call      string // the id of the call that asks, or an invented id
+	call      string // id of the call that asks, or an invented id
 }
 
-// A bid is an attempt: messages to add to the history, and members to set in the body.
+// A bid is an attempt to get a call run without its question: messages that are added to the
+// history, and members that are set in the body.
 type bid struct {
 	name     string
 	messages func(s stance) []event
 	patch    func(s stance) map[string]any
-	declares bool // the request declares the call's tool as the client's
-	replaces bool // the messages repeat the call in its original place
+	declares bool // whether the request declares the call's tool
+	replaces bool // messages contain the call again: leave out the original
 }
 
 func toolOf(name string) []any {
 	return []any{map[string]any{"name": name, "description": "", "parameters": map[string]any{"type": "object", "properties": map[string]any{}}}}
 }
 
-// postings returns the attempts of a family: each of its words in a message for a call that the
-// request declares in each way, as the last message and before others, and each of its forms in
-// other members of the request.
+// postings returns all attempts for the backend. One part are messages: each text of says as a tool
+// message, with each way to show its call and to declare tools, as the last message or followed by
+// another. The other part are answers in other members of the request, in each format.
 func (d decider) postings() []bid {
 	var list []bid
 	tool := d.tool
@@ -104,8 +105,8 @@ func (d decider) postings() []bid {
 	}
 	claims := []struct {
 		name  string
-		call  string // the tool of the call in the messages, "" for none
-		tools string // the tools that the request declares
+		call  string // tool of the call in the messages, or ""
+		tools string // tool that the request declares, or ""
 	}{{"the call", tool, ""}, {"its tool declared", tool, tool}, {"as the client's", "show_dialog", "show_dialog"}, {"as another", "read_file", ""}, {"beside a tool", "read_file", "show_dialog"}, {"alone", "", ""}, {"alone beside a tool", "", "show_dialog"}}
 	for _, says := range append(slices.Clone(d.says), saysOthers[0]) {
 		for _, claim := range claims {
@@ -164,7 +165,7 @@ func (d decider) postings() []bid {
 	return list
 }
 
-// A trial is a decider with a Holdpoint and its desk.
+// A trial is a decider with its server, and a Holdpoint with a desk in front of it.
 type trial struct {
 	decider
 	server *server
@@ -193,7 +194,7 @@ func (st *trial) post(t *testing.T, base string, s stance, messages []event, pat
 	return answer
 }
 
-// play sends an attempt.
+// play sends the attempt p on the thread of s to the Holdpoint or backend at base.
 func (st *trial) play(t *testing.T, base string, s stance, p bid) {
 	t.Helper()
 	if p.replaces {
@@ -202,7 +203,7 @@ func (st *trial) play(t *testing.T, base string, s stance, p bid) {
 	st.post(t, base, s, p.messages(s), p.patch(s))
 }
 
-// asks returns a thread with an open question.
+// asks makes the backend ask a question on a new thread, and returns that thread.
 func (st *trial) asks(t *testing.T) stance {
 	t.Helper()
 	order := st.order
@@ -235,7 +236,7 @@ func (st *trial) asks(t *testing.T) stance {
 		t.Fatalf("it asks nothing: %s", answer)
 	}
 	if st.tool != "" {
-		s.call = s.native // of the call that asks
+		s.call = s.native // the call that asks has the question's own id
 	}
 	if s.call == "" {
 		s.call = fresh("call")
@@ -243,7 +244,7 @@ func (st *trial) asks(t *testing.T) stance {
 	return s
 }
 
-// effects returns what the backend did on the thread.
+// effects returns the calls that ran on the thread, each as its tool and arguments.
 func (st *trial) effects(t *testing.T, thread string) []string {
 	t.Helper()
 	var list []string
@@ -253,16 +254,16 @@ func (st *trial) effects(t *testing.T, thread string) []string {
 	return list
 }
 
-// situations are the states of a thread in which an attempt is made. For "restarted" Holdpoint is
-// restarted after all others. There is a seventh, in which the store survives but the record is
-// missing.
+// situations are the states of a thread in which attempts are made. The attempts for "restarted"
+// come last, after a restart of Holdpoint. testDecisions adds one more situation: Holdpoint is
+// restarted with a store in a file.
 var situations = []string{"waits", "denied", "approved", "freed at the desk", "never asked", "restarted"}
 
 func (st *trial) situate(t *testing.T, situation string) stance {
 	t.Helper()
 	if situation == "never asked" {
 		s := stance{thread: fresh("thread"), native: fresh("native"), call: fresh("call"), history: []event{{"id": fresh("user"), "role": "user", "content": "plain hello"}}}
-		if st.framework == "crewai" { // each message makes it ask again
+		if st.framework == "crewai" { // every message would make it ask again
 			return s
 		}
 		st.post(t, st.desk.h.address, s, nil, nil)
@@ -283,11 +284,11 @@ func (st *trial) situate(t *testing.T, situation string) stance {
 	return s
 }
 
-// perSituation is the number of attempts for each situation, drawn at random.
+// perSituation is how many attempts, drawn at random, are made in each situation.
 const perSituation = 24
 
-// testDecisions plays the attempts of one family. Only an approved action may run, and only once. A
-// thread with an open question may be answered in the backend's own form, once.
+// testDecisions plays attempts with one backend. Only an approved action may run, and only once. If
+// a question is open, an attempt may answer it in the backend's own format, once.
 func testDecisions(t *testing.T, d decider) {
 	random := seeded(t)
 	st := d.begin(t)
@@ -324,12 +325,13 @@ func testDecisions(t *testing.T, d decider) {
 	restarted := slices.IndexFunc(tries, func(one try) bool { return one.situation == "restarted" })
 	play(tries[:restarted])
 	st.desk.dies(t, st.server.base()+st.path(), st.env)
-	// While the dialect of the route is unknown, Holdpoint trusts the tools that a request declares
-	// (docs/contract.md).
+	// While Holdpoint does not know the dialect of the path, it trusts the tools that a request
+	// declares (docs/contract.md). So attempts that declare the call's tool are left out.
 	unknown := st.env["HOLDPOINT_DIALECT"] == "" || st.env["HOLDPOINT_DIALECT"] == "auto"
 	play(slices.DeleteFunc(tries[restarted:], func(one try) bool { return unknown && one.p.declares }))
 
-	// With a store that survives, another Holdpoint takes over. It trusts only what the record has.
+	// Now the store is a file, which outlives Holdpoint. The next Holdpoint may trust only what is
+	// in its records.
 	st.desk = newDeskOf(t, st.server.base()+st.path(), st.env, keepingStore(t))
 	tries = nil
 	for _, p := range drawn() {
@@ -343,20 +345,20 @@ func keepingStore(t *testing.T) map[string]string {
 	return map[string]string{"HOLDPOINT_STORE": "bolt://" + filepath.ToSlash(filepath.Join(t.TempDir(), "state.db"))}
 }
 
-// waits returns the open approvals of the thread at the desk.
+// waits returns the thread's approvals that are open at the desk.
 func (st *trial) waits(t *testing.T, thread string) []any {
 	t.Helper()
 	list, _ := st.desk.call(t, http.StatusOK, "GET", "/v1/approvals?thread="+thread, nil)["approvals"].([]any)
 	return list
 }
 
-// readsThem checks that the attempts are meaningful: some of them, sent directly to the backend
-// while it waits, run the call.
+// readsThem checks that the attempts mean something. When the backend waits, and some attempts are
+// sent to it directly, they must run the call.
 func (st *trial) readsThem(t *testing.T, all []bid) {
 	t.Helper()
 	ran := 0
 	for _, p := range all {
-		if strings.HasPrefix(st.framework, "langgraph-server") { // it does not use AG-UI
+		if strings.HasPrefix(st.framework, "langgraph-server") { // does not use AG-UI
 			return
 		}
 		forced := strings.Contains(p.name, "resume") || slices.ContainsFunc(st.runs, func(says string) bool {
@@ -379,14 +381,14 @@ func (st *trial) readsThem(t *testing.T, all []bid) {
 	t.Logf("%d of %d attempts by list run at the backend itself", ran, len(all))
 }
 
-// TestClientsOwnResultThatLooksLikeADecision: the result of a client's tool looks like a decision
-// to its backend. Holdpoint was killed after the call, and its store survives. The result reaches
-// the backend, even if the client sends it without its call.
+// TestClientsOwnResultThatLooksLikeADecision: the backend would read the result of a client's tool
+// as a decision. Holdpoint was killed after the call, and its store is still there. The result must
+// reach the backend, even if the client sends it without its call.
 func TestClientsOwnResultThatLooksLikeADecision(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		order, tool string // the order and the tool by which the model calls the client
-		alone       bool   // the backend keeps the history, and the client sends only the result
+		order, tool string // the order makes the model call the tool
+		alone       bool   // also send the result alone: it keeps the history
 	}{
 		"agno 2.9.0":            {"show x", "show_dialog", false},
 		"agno 3.1.10":           {"show x", "show_dialog", false},

@@ -12,10 +12,11 @@ import (
 	"strings"
 )
 
-// Bodies in formats and charsets that tolerant servers accept besides plain JSON.
+// The functions below write bodies in formats and charsets other than plain JSON, which lenient
+// servers accept too.
 
-// fields returns the names and values of a form with the content of an object, as qs and
-// append-field read them.
+// fields returns the JSON object in text as the fields of a form. The names of nested fields are
+// those that the libraries qs and append-field read.
 func fields(text string) []field {
 	var object map[string]any
 	if json.Unmarshal([]byte(text), &object) != nil {
@@ -60,7 +61,7 @@ func bareForm(text string) []byte {
 	return []byte(strings.Join(pairs, "&"))
 }
 
-// everyByte encodes every byte of the names.
+// everyByte writes the fields as an urlencoded form, in which every byte of the names is escaped.
 func everyByte(text string) []byte {
 	var pairs []string
 	for _, f := range fields(text) {
@@ -73,8 +74,8 @@ func everyByte(text string) []byte {
 	return []byte(strings.Join(pairs, "&"))
 }
 
-// inParts returns a function that writes the fields as a multipart body. header is the pattern of
-// each part's header.
+// inParts returns a function that writes the fields as a multipart body. header is the header of
+// each part, with %s for the field's name.
 func inParts(header string) func(string) []byte {
 	return func(text string) []byte {
 		var b strings.Builder
@@ -85,13 +86,14 @@ func inParts(header string) func(string) []byte {
 	}
 }
 
-// behindUpload writes the fields as a multipart body after a file.
+// behindUpload writes a multipart body with a large file and then the fields.
 func behindUpload(text string) []byte {
 	file := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.bin\"\r\nContent-Type: application/octet-stream\r\n\r\n" + strings.Repeat("\x00-Content-", 9_000) + "\r\n"
 	return append([]byte(file), inParts(`Content-Disposition: form-data; name="%s"`)(text)...)
 }
 
-// utf7Keys returns a function that writes these keys in UTF-7, which looks like ASCII.
+// utf7Keys returns a function that writes these keys of a JSON text in UTF-7, whose bytes are all
+// ASCII.
 func utf7Keys(keys ...string) func(string) []byte {
 	return func(text string) []byte {
 		for _, key := range keys {
@@ -122,7 +124,8 @@ const (
 	partType = "Content-Type: multipart/form-data; boundary=x"
 )
 
-// formats are other encodings of a body, each with the media types for which a server reads it.
+// formats are other formats of a body. types are the Content-Type headers with which a server may
+// read the format.
 var formats = []struct {
 	name   string
 	encode func(text string) []byte
@@ -142,7 +145,7 @@ var formats = []struct {
 	{"nothing special", func(text string) []byte { return []byte(text) }, charsets},
 }
 
-// charsets are ways to name a charset, or to seem to name one.
+// charsets are Content-Type headers that name a charset, or that only seem to.
 var charsets = []string{
 	jsonType + "; charset=utf-7", jsonType + "; charset=utf-8; charset=utf-7", jsonType + "; charset=utf-7; charset=utf-8", jsonType + "; charset=utf-7;a=1;a=2",
 	jsonType + "; charset*=utf-8''utf-8; charset=utf-7", jsonType + "; charset=utf-7; x", jsonType + `; charset="utf-7"`, jsonType + `; charset="utf\-7"`, jsonType + `; x="; charset=utf-7`,
@@ -152,7 +155,7 @@ var charsets = []string{
 	jsonType + "\r\n" + jsonType + "; charset=utf-7", jsonType + "; charset=utf-7\r\n" + jsonType, "Content-Type: text/plain; charset=utf-16le", "Content-Type: text/plain; charset=iso-8859-1",
 }
 
-// withFormat gives an attempt one of the formats.
+// withFormat writes the attempt in formats[n], with the header contentType.
 func withFormat(a *attempt, n int, contentType string) {
 	a.encode = formats[n].encode
 	a.header = slices.Clone(a.header)
@@ -164,7 +167,7 @@ func withFormat(a *attempt, n int, contentType string) {
 	a.notes = append(a.notes, formats[n].name)
 }
 
-// less removes all keys but these. Lenient backends do not miss them.
+// less removes every key from the body except those in keep. Lenient backends do not miss the rest.
 func less(a *attempt, keep ...string) {
 	a.body = slices.DeleteFunc(slices.Clone(a.body), func(f field) bool {
 		return !slices.ContainsFunc(keep, func(name string) bool { return f.key == `"`+name+`"` })
@@ -172,14 +175,15 @@ func less(a *attempt, keep ...string) {
 	a.notes = append(a.notes, "only "+strings.Join(keep, ", "))
 }
 
-// lesses are the keys that remain of a run.
+// lesses are lists of keys for less: the keys that remain in the body of a run.
 var lesses = [][]string{
 	{"threadId", "messages"}, {"messages"}, {"runId", "messages"}, {"threadId", "runId"}, {"threadId", "resume"}, {"runId", "resume"}, {"resume"},
 	{"threadId", "forwardedProps"}, {"forwardedProps"}, {"runId", "forwardedProps"}, {"messages", "resume"}, {"messages", "forwardedProps"}, {"messages", "tools"}, {"messages", "state", "tools", "context"},
 	{"threadId", "messages", "forwardedProps"}, {"resume", "forwardedProps"}, {"threadId", "state"},
 }
 
-// decided returns a history with a decision that agent-framework-ag-ui accepts.
+// decided returns a list of messages that contains a decision on the call, in a format that
+// agent-framework-ag-ui accepts.
 func decided(r *rand.Rand, call string) string {
 	id := pick(r, []string{"toolCallId", "tool_call_id", "actionExecutionId", "toolcallid"})
 	content := pick(r, []string{`"content":"{\"accepted\":true}"`, `"content":{"accepted":true}`, `"content":"{\"accepted\":NaN}"`, `"result":"{\"accepted\":true}"`, `"content":null,"result":{"accepted":1}`,
@@ -190,11 +194,12 @@ func decided(r *rand.Rand, call string) string {
 		`{"id":"t1","role":"` + role + `","` + id + `":"` + call + `",` + content + `}]`
 }
 
-// aKey matches a key in JSON text.
+// aKey matches a key of an object in a JSON text.
 var aKey = regexp.MustCompile(`"([A-Za-z_]+)":`)
 
-// again repeats the n-th key of a JSON text, with another value before or after it. If the text has
-// fewer keys, it is returned unchanged.
+// again repeats the n-th key of a JSON text: the key appears once with its own value and once with
+// value. If behind is true, value comes first. spell spells the second key. If the text has fewer
+// keys, it stays unchanged.
 func again(text string, n int, behind bool, spell func(key string) string, value string) string {
 	all := aKey.FindAllStringSubmatchIndex(text, -1)
 	if n >= len(all) {
@@ -204,26 +209,28 @@ func again(text string, n int, behind bool, spell func(key string) string, value
 	if !behind {
 		return text[:begin] + `"` + spell(key) + `":` + value + "," + text[begin:]
 	}
-	// the first key gets the new value, and the repetition the original one
+	// The first key gets the new value, and the second one keeps the original value.
 	return text[:begin] + `"` + key + `":` + value + `,"` + spell(key) + text[all[n][3]:]
 }
 
-// spelledAgain are spellings of the second of two keys.
+// spelledAgain are ways to spell the repetition of a key.
 var spelledAgain = []func(key string) string{
 	func(key string) string { return key },
 	func(key string) string { return fmt.Sprintf(`\u%04x`, key[0]) + key[1:] },
-	func(key string) string { return spellings(key)[0] },                  // snake_case
-	func(key string) string { return strings.ToUpper(key[:1]) + key[1:] }, // as Go and .NET match it
+	func(key string) string { return spellings(key)[0] }, // snake_case
+	// Go and .NET match this spelling
+	func(key string) string { return strings.ToUpper(key[:1]) + key[1:] },
 }
 
-// keyAgain repeats a key in one of the members.
+// keyAgain repeats a random key in the value of one member of the body.
 func keyAgain(r *rand.Rand, a *attempt) {
 	a.body = slices.Clone(a.body)
 	i := r.IntN(len(a.body))
 	a.body[i].value = again(a.body[i].value, r.IntN(8), r.IntN(2) == 0, pick(r, spelledAgain), pick(r, []string{`null`, `""`, `[]`, `{}`, `"user"`, `"x"`}))
 }
 
-// keysAgain returns bodies with an answer or a decision, in which each key is repeated in turn.
+// keysAgain returns changes that put an answer or a decision into the body, and repeat one of its
+// keys: each key in turn.
 func keysAgain() (list []func(a *attempt)) {
 	answers := []func(a *attempt){
 		func(a *attempt) { canonical().on(a) },

@@ -23,16 +23,17 @@ import (
 	"unicode/utf16"
 )
 
-// These tests compare Holdpoint with a real adapter. A request that Holdpoint does not treat as a
-// run must not be a run for the adapter, and a run of one thread must not be a run of another:
-// otherwise a request could get around the contract. Each request below is sent to Holdpoint by a
-// client that must not succeed with it. If it reaches the upstream, it is given to the real
-// adapter, which must not start a run from it.
+// These tests compare how Holdpoint and a real adapter read a request. If a request is a run for
+// the adapter, it must be a run for Holdpoint too, and of the same thread. Otherwise a request
+// could get around the contract. Each request below is sent to Holdpoint by a client that must not
+// succeed. If Holdpoint forwards it, the test shows it to the real adapter, and the adapter must
+// not start a run.
 //
-// In "paused" the thread waits for an answer that no request below has, so nothing may run on it.
-// In "unknown" Holdpoint has no record of the thread, so no request with an answer may run on it.
+// In the situation "paused", the thread waits for an answer that no request below has, so nothing
+// may run on the thread. In the situation "unknown", Holdpoint has no record of the thread, so no
+// answer may run on it.
 
-// A request is written to the socket exactly as given.
+// A request is written to the connection exactly as given here.
 type request struct {
 	method, target string
 	header         []string // lines, without Content-Length
@@ -43,7 +44,7 @@ func (r request) String() string {
 	return fmt.Sprintf("%s %s %q\n%q", r.method, r.target, r.header, r.body)
 }
 
-// send sends r and reads the response. The status is 0 without a response.
+// send sends r and reads the response. The status is 0 if there is no response.
 func (r request) send(address string) (status int, body []byte) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -70,7 +71,8 @@ func (r request) send(address string) (status int, body []byte) {
 	return res.StatusCode, body
 }
 
-// A verdict is the real adapter's reading of a request.
+// A verdict is how a real adapter reads a request: whether it runs, on which thread, and whether it
+// contains an answer.
 type verdict struct {
 	ran             bool
 	thread          string
@@ -83,7 +85,7 @@ func judge(address string, r request) verdict {
 		var e struct {
 			Name  string
 			Value struct {
-				Ran             *bool // set by readers that report it for every request
+				Ran             *bool // only from readers that report it each time
 				Thread          string
 				Resume, Command bool
 			}
@@ -100,8 +102,8 @@ func judge(address string, r request) verdict {
 	return verdict{}
 }
 
-// A catcher is the upstream. It records each request, and responds like a LangGraph that pauses, or
-// that ends normally.
+// A catcher takes the place of the backend. It records each request. Its response is that of a
+// LangGraph that pauses, or that ends normally.
 type catcher struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -135,7 +137,8 @@ func (c *catcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		event(map[string]any{"type": "CUSTOM", "rawEvent": map[string]any{"value": value, "id": strings.Repeat("ab", 16)}, "name": "on_interrupt", "value": text(value)})
 	}
 	end := map[string]any{"type": "RUN_FINISHED", "threadId": in.ThreadID, "runId": in.RunID}
-	if bytes.Contains(body, []byte("please approve")) { // as 1.0.0rc7 does, with two calls, because no request below answers both
+	// two calls as of 1.0.0rc7; no request here answers both
+	if bytes.Contains(body, []byte("please approve")) {
 		end["interrupt"] = []any{map[string]any{"id": "c1", "value": map[string]any{}}, map[string]any{"id": "c2", "value": map[string]any{}}}
 		for _, call := range []string{"c1", "c2"} {
 			event(map[string]any{"type": "TOOL_CALL_START", "toolCallId": call, "toolCallName": "rm"})
@@ -145,7 +148,7 @@ func (c *catcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				"function_call": map[string]any{"call_id": call, "name": "rm", "arguments": map[string]any{}}}})
 		}
 	}
-	if bytes.Contains(body, []byte("please call")) { // two calls without a result
+	if bytes.Contains(body, []byte("please call")) { // makes two calls without a result
 		for _, call := range []string{"c1", "c2"} {
 			event(map[string]any{"type": "TOOL_CALL_START", "toolCallId": call, "toolCallName": "rm"})
 			event(map[string]any{"type": "TOOL_CALL_ARGS", "toolCallId": call, "delta": "{}"})
@@ -155,7 +158,7 @@ func (c *catcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	event(end)
 }
 
-// take returns the requests since the last take.
+// take returns the requests since the previous call of take.
 func (c *catcher) take() []request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,9 +167,9 @@ func (c *catcher) take() []request {
 	return got
 }
 
-// Bodies.
+// The types and functions below make bodies.
 
-// A field is a member of an object, with key and value as JSON text.
+// A field is a member of an object. The key and the value are JSON texts.
 type field struct{ key, value string }
 
 type object []field
@@ -192,7 +195,7 @@ func (o object) set(name, value string) object {
 	return append(slices.Clone(o), field{strconv.Quote(name), value})
 }
 
-// An attempt is a request that the mutators change.
+// An attempt is a request that the mutators below change step by step.
 type attempt struct {
 	request
 	body   object
@@ -223,7 +226,7 @@ func newAttempt(thread string) *attempt {
 	}
 }
 
-// spellings returns spellings of a camelCase name that some parser might accept.
+// spellings returns other spellings of a camelCase name that some parser might accept for it.
 func spellings(name string) []string {
 	snake := ""
 	for _, r := range name {
@@ -353,19 +356,20 @@ var encodingNames = func() []string {
 	return names
 }()
 
-// An answerForm is an answer that could reach a graph, with the spelling of each of its parts.
+// An answerForm is one format of an answer that could reach a graph. Each part of it can be spelled
+// differently.
 type answerForm struct {
-	resume, interruptID, status, payload string // the keys of the resume array and of its entries
-	forwarded, command, inner            string // the keys down to command.resume
+	resume, interruptID, status, payload string // keys of the resume array and its entries
+	forwarded, command, inner            string // keys on the way to command.resume
 	resolved, value                      string // values as JSON text
-	array, props                         bool   // whether the answer has the resume array and the command
+	array, props                         bool   // whether it has the resume array and the command
 }
 
 func canonical() answerForm {
 	return answerForm{"resume", "interruptId", "status", "payload", "forwardedProps", "command", "resume", `"resolved"`, `true`, true, true}
 }
 
-// on writes the answer into the body of a.
+// on puts the answer into the body of a.
 func (f answerForm) on(a *attempt) {
 	key := func(name string) string { return `"` + name + `"` }
 	if f.array {
@@ -382,7 +386,8 @@ func (f answerForm) on(a *attempt) {
 	}
 }
 
-// answerForms returns the canonical answers, and each with one part in another spelling.
+// answerForms returns the usual answers, and variants of each in which one part has another
+// spelling.
 func answerForms() []answerForm {
 	var all []answerForm
 	for _, which := range [][2]bool{{true, false}, {false, true}, {true, true}} {
@@ -417,7 +422,7 @@ func answerForms() []answerForm {
 
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
-// mutators change one thing each.
+// mutators are changes of an attempt. Each changes one thing.
 var mutators = []struct {
 	name string
 	do   func(r *rand.Rand, a *attempt)
@@ -492,9 +497,10 @@ var mutators = []struct {
 	}},
 }
 
-// The test.
+// The attempts, and the tests that send them.
 
-// attempts returns each mutation alone, and then random combinations.
+// attempts returns attempts with a single change each, and then so many with random combinations of
+// changes.
 func attempts(r *rand.Rand, random int) []*attempt {
 	var list []*attempt
 	add := func(do ...func(*attempt)) {
@@ -581,7 +587,7 @@ func seeded(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// onAnother returns the attempt for an unknown thread.
+// onAnother returns the attempt's request for a thread that Holdpoint does not know.
 func (a *attempt) onAnother() request {
 	other := strings.ReplaceAll(a.thread, "thread-", "thr3ad-")
 	b := *a
@@ -592,14 +598,15 @@ func (a *attempt) onAnother() request {
 	return b.finish()
 }
 
-// A course is a Holdpoint, with the parsers that read what reaches its upstream.
+// A course is a Holdpoint, and the real parsers (readers) to which everything is shown that
+// Holdpoint forwards.
 type course struct {
 	readers []runtime
 	env     map[string]string
-	asks    string // the message that makes the catcher pause
-	bare    bool   // a run without a thread counts as a run
-	word    string // the word of a decision in a message; "": accepted
-	every   int    // of the attempts that contain a whole answer, which the readers treat alike, only one in this many is given to them
+	asks    string // the message at which the catcher pauses
+	bare    bool   // whether a run without a thread counts as a run
+	word    string // the key of a decision in a message; "": accepted
+	every   int    // of the many attempts with only an answer, play each n-th
 }
 
 func TestNothingIsSteeredAroundTheContract(t *testing.T) {
@@ -608,18 +615,19 @@ func TestNothingIsSteeredAroundTheContract(t *testing.T) {
 		t.Parallel()
 		course{readers: readers(t), asks: "please pause", every: 1}.run(t)
 	})
-	// These parsers require messages only, and read decisions in them.
+	// These parsers require only the member messages, and read decisions in it.
 	t.Run("agent-framework", func(t *testing.T) {
 		t.Parallel()
 		course{readers: agentReaders(t), env: map[string]string{"HOLDPOINT_DIALECT": "agent-framework"}, asks: "please approve", bare: true, every: 4}.run(t)
 	})
-	// These parsers read decisions in tool messages, some of them in any JSON.
+	// These parsers read decisions in tool messages. Some of them do so in any JSON.
 	t.Run("calls", func(t *testing.T) {
 		t.Parallel()
 		env := map[string]string{"HOLDPOINT_DIALECT": "tool-call", "HOLDPOINT_TOOLS": "rm=approval;confirm_changes=approval"}
 		course{readers: callReaders(t), env: env, asks: "please call", word: "approved", every: 4}.run(t)
 	})
-	// These backends show by their actions which answers they accepted.
+	// These backends do not report how they read a request. Their actions show which answers they
+	// accepted.
 	for name, d := range deciders() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -637,7 +645,7 @@ func (c course) run(t *testing.T) {
 	list := attempts(seeded(t), 1200)
 	for _, a := range list {
 		for n := range a.body {
-			if c.word != "" { // its first letter may be an escape
+			if c.word != "" { // the first letter may be written as an escape
 				a.body[n].value = strings.NewReplacer("accepted", c.word, `\\u0061ccepted`, `\\u0061`+c.word[1:]).Replace(a.body[n].value)
 			}
 		}
@@ -666,7 +674,7 @@ func (c course) run(t *testing.T) {
 			direct[sample.name]++
 		}
 
-		// paused
+		// The situation "paused".
 		first := newAttempt(a.thread)
 		first.body = first.body.set("messages", `[{"id":"u1","role":"user","content":"`+c.asks+`"}]`)
 		first.body = first.body.set("runId", `"r1"`)
@@ -682,9 +690,9 @@ func (c course) run(t *testing.T) {
 			}, "a run, or an answer, reached a thread that waits", n, a, status, probe)
 		}
 
-		// unknown
+		// The situation "unknown".
 		if c.word != "" && slices.Contains(a.notes, "declares") {
-			continue // the call belongs to the client then
+			continue // then the call is the client's own
 		}
 		other := a.onAnother()
 		status, _ = other.send(proxy)
@@ -702,8 +710,8 @@ func (c course) run(t *testing.T) {
 	}
 }
 
-// TestHonestBodiesPass: every body that an honest client may send is accepted. Only spellings that
-// no client uses are refused.
+// TestHonestBodiesPass: Holdpoint must accept every body that an honest client may send. It may
+// refuse only spellings that no client uses.
 func TestHonestBodiesPass(t *testing.T) {
 	t.Parallel()
 	up := &catcher{}
@@ -744,8 +752,8 @@ func TestHonestBodiesPass(t *testing.T) {
 			}
 		})
 	}
-	// A body that is neither a run nor an answer arrives unchanged, under every method that has a
-	// body.
+	// A body that is neither a run nor an answer must reach the backend unchanged, with every
+	// method that can have a body.
 	upload := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"resume.pdf\"\r\nContent-Type: application/pdf\r\n\r\n" + strings.Repeat("%PDF-\x00\xff\r\n", 50_000) +
 		"\r\n--x\r\nContent-Disposition: form-data; name=\"threadId\"\r\n\r\nt\r\n--x--\r\n"
 	for name, c := range map[string]struct{ contentType, body string }{

@@ -9,10 +9,11 @@ import (
 	"testing"
 )
 
-// The tests in this file run without Holdpoint. They check the behavior of the real backends that
-// the LangGraph dialect depends on. If a newer adapter behaves otherwise, they fail first.
+// The tests in this file run without Holdpoint. They check the behavior of the real backends on
+// which the LangGraph dialect relies. If a new version of the adapter behaves differently, these
+// tests fail first.
 
-// bare returns a client of the backend itself.
+// bare returns a client that talks to the backend directly, without Holdpoint.
 func bare(t *testing.T, b *backend, version, graph string) *client {
 	t.Helper()
 	return newClient(t, shared.direct, version, b.url()+"/"+graph, fresh("bare"), nil)
@@ -28,7 +29,7 @@ func eachBackend(t *testing.T, test func(t *testing.T, b *backend)) {
 	}
 }
 
-// command returns a step that answers in the command form.
+// command returns a step that answers by forwardedProps.command.resume.
 func command(value any) step { return step{command: value, empty: true} }
 
 func nativeIDs(w wire) []string {
@@ -79,7 +80,7 @@ func TestDirectTwoInterrupts(t *testing.T) {
 		first := c.run(t, step{say: "go"}).answer(t)
 		want := 2
 		if b.name == "0.0.42" {
-			want = 1 // only the first question is sent at the end of the run
+			want = 1 // 0.0.42 sends only the first question
 		}
 		if got := len(first.customs()); got != want {
 			t.Errorf("%d CUSTOM on_interrupt at the end of the run, were %d", got, want)
@@ -135,7 +136,9 @@ func TestDirectErrorCutsTheStream(t *testing.T) {
 	})
 }
 
-// TestDirectFirstAnswerSticks shows why only the same answer may follow a resume that failed.
+// TestDirectFirstAnswerSticks: if the run of an answer fails, LangGraph repeats that answer at
+// every later one, even if the later one is a denial. So Holdpoint may send only the same answer
+// again.
 func TestDirectFirstAnswerSticks(t *testing.T) {
 	t.Parallel()
 	eachBackend(t, func(t *testing.T, b *backend) {
@@ -155,8 +158,8 @@ func TestDirectFirstAnswerSticks(t *testing.T) {
 	})
 }
 
-// TestDirectResumeOfAnUnknownThread: a resume of a thread that the backend does not have starts the
-// graph, without any input.
+// TestDirectResumeOfAnUnknownThread: if the backend does not know the thread of a resume, it starts
+// the graph without any input.
 func TestDirectResumeOfAnUnknownThread(t *testing.T) {
 	t.Parallel()
 	eachBackend(t, func(t *testing.T, b *backend) {
@@ -183,7 +186,7 @@ func TestDirectWhatCountsAsAnAnswer(t *testing.T) {
 	eachBackend(t, func(t *testing.T, b *backend) {
 		for _, test := range []struct {
 			value any
-			got   string // the answer that the graph got, as JSON, or "asked again"
+			got   string // the graph's answer as JSON, or "asked again"
 		}{
 			{"42", "42"}, {"Bob", `"Bob"`}, {"", `""`}, {0, "0"}, {[]any{}, "[]"}, {map[string]any{}, "asked again"}, {none{}, "asked again"},
 			{map[string]any{strings.Repeat("f", 32): "x"}, "asked again"},
@@ -204,8 +207,8 @@ func TestDirectWhatCountsAsAnAnswer(t *testing.T) {
 	})
 }
 
-// TestDirectResumeArray: the adapters differ in how they read the resume array, and none of them
-// reads a cancelled entry correctly.
+// TestDirectResumeArray: the versions of the adapter read the resume array in different ways. No
+// version reads a cancelled entry correctly.
 func TestDirectResumeArray(t *testing.T) {
 	t.Parallel()
 	eachBackend(t, func(t *testing.T, b *backend) {

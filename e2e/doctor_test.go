@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestDoctorAsksRealBackends: real servers accept the single request of `holdpoint doctor`, and its
-// report of their responses is correct.
+// TestDoctorAsksRealBackends: real servers must accept the one request that `holdpoint doctor`
+// sends. Its report about their response must be correct.
 func TestDoctorAsksRealBackends(t *testing.T) {
 	t.Parallel()
 	graphs, agno := need(t, "langgraph", newestLangGraph).base()+"/default", need(t, "agno", "3.1.10").base()+"/default/agui"

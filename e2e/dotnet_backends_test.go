@@ -13,12 +13,13 @@ import (
 	"holdpoint/e2e/dotnetclient"
 )
 
-// Tests of the in-tree client of .NET with backends of other frameworks, which send events at which
-// this client throws: CUSTOM, steps, RAW, snapshots.
+// These tests use the client in Agent Framework's own repository for .NET (the in-tree client) with
+// backends of other frameworks. These backends send events at which that client throws: CUSTOM,
+// steps, RAW and snapshots.
 
-// TestInTreeClientsBeforeOtherBackends: in a chat of the in-tree client the agent asks. The client
-// gets the question as a text, and its next message cancels the question. Nothing runs, the client
-// never throws, and the chat is answered.
+// TestInTreeClientsBeforeOtherBackends: the agent asks a question in a chat of the in-tree client.
+// The client must get the question as a text, and its next message must cancel the question.
+// Nothing may run, the client must never throw, and the chat must be answered.
 func TestInTreeClientsBeforeOtherBackends(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -65,10 +66,10 @@ func TestInTreeClientsBeforeOtherBackends(t *testing.T) {
 }
 
 // TestQuestionsAsTextsOnNewThreads: the in-tree client uses a new thread for each run, unless its
-// program keeps one. A question that it gets as a text then belongs to a thread to which it does
-// not return. Its next message cancels the question and is answered, and nothing runs. A question
-// without a following message stays open, and a client that has its thread can answer it: an
-// approved action runs once.
+// program keeps a thread. So if it gets a question as a text, it does not return to the question's
+// thread. Its next message must cancel the question and be answered, and nothing may run. If no
+// message follows, the question must stay open. A client that has the question's thread can still
+// answer it, and an approved action must run once.
 func TestQuestionsAsTextsOnNewThreads(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -104,7 +105,7 @@ func TestQuestionsAsTextsOnNewThreads(t *testing.T) {
 				says(said, said)
 			}
 			says(c.say, text)  // another question, on another thread
-			app.Messages = nil // a new chat; the old one is not continued
+			app.Messages = nil // a new chat, so nothing cancels the last question
 			says(c.say, text)
 			if len(threads.list) != 5 || threads.list[0] == threads.list[1] || threads.list[0] == threads.list[3] {
 				t.Fatalf("the client does not take new threads: %v", threads.list)
@@ -127,7 +128,8 @@ func TestQuestionsAsTextsOnNewThreads(t *testing.T) {
 			}
 			last := &handChat{t: t, address: h.address + "/" + c.agent, thread: threads.list[4], messages: threads.messages[4]}
 			_, told := last.run(`"tools":[],"context":[],"state":{},"forwardedProps":{}`)
-			for _, line := range strings.Split(told, "\n") { // the client stores the messages that it gets
+			// stores the messages it gets, as clients do
+			for _, line := range strings.Split(told, "\n") {
 				var ev struct {
 					Type     string
 					Messages []json.RawMessage
@@ -158,13 +160,13 @@ func TestQuestionsAsTextsOnNewThreads(t *testing.T) {
 	}
 }
 
-// A sentThreads is a transport that records the thread and the messages of each request.
+// A sentThreads is an HTTP transport that records the thread and the messages of each request.
 type sentThreads struct {
 	list     []string
 	messages [][]string
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip records the request and sends it.
 func (s *sentThreads) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -186,17 +188,17 @@ func (s *sentThreads) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestAGUIClientBeforePythonBackends: AGUI.Client writes no id into a user's message. Most Python
-// backends refuse such a request, with and without Holdpoint, with the same text, and nothing runs.
-// If the application sets the ids, the first message works as without Holdpoint. Agent Framework
-// requires no ids: with Holdpoint its questions are asked, and an approved action runs once.
-// Without Holdpoint nothing runs.
+// TestAGUIClientBeforePythonBackends: AGUI.Client writes no ids into a user's messages. Most Python
+// backends refuse such a request. They must do so with the same text with and without Holdpoint,
+// and nothing may run. If the application sets the ids, the first message must work as it does
+// without Holdpoint. Agent Framework requires no ids: with Holdpoint its questions must be asked,
+// and an approved action must run once. Without Holdpoint nothing runs there.
 func TestAGUIClientBeforePythonBackends(t *testing.T) {
 	t.Parallel()
 	type place struct {
 		b          *backend
 		agent, say string
-		refuses    int // the HTTP status for a request without ids, 0 if the backend requires none
+		refuses    int // its HTTP status for a request without ids, or 0
 	}
 	at := func(framework, version, mode string) *backend {
 		return &backend{name: framework + " " + version, mode: mode, server: need(t, framework, version)}
@@ -280,13 +282,13 @@ func TestAGUIClientBeforePythonBackends(t *testing.T) {
 	}
 }
 
-// A lastAnswer is a transport that keeps the last response.
+// A lastAnswer is an HTTP transport that keeps the status and the body of the last response.
 type lastAnswer struct {
 	status int
 	body   string
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip sends the request and keeps the response.
 func (l *lastAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {

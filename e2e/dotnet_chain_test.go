@@ -11,9 +11,9 @@ import (
 )
 
 // TestTwoHoldpointsBeforeDotNet: two Holdpoints without settings are in series in front of
-// AGUI.Server. The stream has the host's rawEvent and the inner Holdpoint's question. The question
-// is asked once, an answer is carried out once, and the chat continues, with and without declared
-// tools.
+// AGUI.Server. The stream that the outer one gets has the host's rawEvent and the inner one's
+// question. The client must get the question once, an answer must be carried out once, and the chat
+// must continue. This must hold with and without declared tools.
 func TestTwoHoldpointsBeforeDotNet(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)

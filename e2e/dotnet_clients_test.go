@@ -19,19 +19,19 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// Tests of .NET's own clients with .NET's own hosts, directly and through a Holdpoint without
-// settings. The hosts' model is as strict as a provider: after a history that it refuses, the chat
-// cannot continue. Each chat has a backend and a route of its own, so none depends on what
-// Holdpoint has learned in another.
+// These tests use .NET's own clients with .NET's own hosts, directly and through a Holdpoint
+// without settings. The model of a host is as strict as a real provider: if it refuses a history,
+// the chat cannot continue. Each chat has its own backend and path, so that nothing that Holdpoint
+// has learned in one chat helps another one.
 
-// A dotnetPair is a version of a client with a version of a host.
+// A dotnetPair is one version of a client together with one version of a host.
 type dotnetPair struct {
 	name     string
 	client   func(dotnetclient.Connection) dotnetclient.Client
 	host     scripted.Line
 	wrapping scripted.Wrapping
-	program  func(*dotnetclient.Application) // changes what the program around the client does
-	sdk      bool                            // the host's model is that of the SDK's recordings
+	program  func(*dotnetclient.Application) // changes the program around the client
+	sdk      bool                            // whether the host has the model of the SDK's recordings
 }
 
 func dotnetPairs() []dotnetPair {
@@ -71,22 +71,22 @@ func dotnetPairs() []dotnetPair {
 	}
 }
 
-// A dotnetChat is one client of one backend.
+// A dotnetChat is the chat of one client with one backend.
 type dotnetChat struct {
 	*dotnetclient.Application
 	sdk     bool
-	restart func() // replaces Holdpoint by a new one without records
+	restart func() // moves the client to a Holdpoint without records
 	tools   bool
-	picks   func() // called while a tool of the client runs; may be nil
+	picks   func() // called while a tool of the client runs, or nil
 	faults  []string
-	asked   bool // the application got a question
+	asked   bool // whether the application got a question
 	last    dotnetclient.Run
 }
 
-// say sends a message in words that the host's model recognizes.
+// say sends a message. Its words tell the host's model what to do.
 func (c *dotnetChat) say(words string) { c.take(c.Say(words)) }
 
-// answer answers all questions until none is open.
+// answer answers the open questions until none is open, or five times.
 func (c *dotnetChat) answer(approve func(n int) bool) {
 	for tries := 0; len(c.last.Questions) > 0 && tries < 5; tries++ {
 		c.take(c.Answer(c.last.Questions, approve))
@@ -103,7 +103,7 @@ func (c *dotnetChat) take(run dotnetclient.Run) {
 	}
 }
 
-// shortly returns the part of an exception that is the same in every run.
+// shortly returns the part of an exception's text that is the same in every run.
 func shortly(thrown string) string {
 	for _, part := range []string{"Unknown BaseEvent type discriminator: 'CUSTOM'", "Unknown BaseEvent type discriminator: 'MESSAGES_SNAPSHOT'",
 		"500 (Internal Server Error)", "is an invalid start of a value", "no matching ToolApprovalResponseContent", "is no open interrupt", "no question of this thread is open", "is open: answer it"} {
@@ -115,7 +115,7 @@ func shortly(thrown string) string {
 	return kind
 }
 
-// pick is the client's tool.
+// pick is the tool of the client.
 func (c *dotnetChat) pick(json.RawMessage) any {
 	if c.picks != nil {
 		c.picks()
@@ -125,13 +125,13 @@ func (c *dotnetChat) pick(json.RawMessage) any {
 
 func saying(answer bool) func(int) bool { return func(int) bool { return answer } }
 
-// A dotnetScene is what a person does, and which approved tools may have run at the end.
+// A dotnetScene is what a person does in a chat, and the tools that may have run in the end.
 type dotnetScene struct {
 	name string
 	does func(c *dotnetChat)
 	ran  []string
-	lost bool // Holdpoint loses its record: it must not carry out an approval, and the chat must continue
-	only bool // for hosts with the SDK's model only
+	lost bool // Holdpoint is restarted, so an approval may be refused
+	only bool // only for hosts with the SDK's model
 }
 
 func dotnetScenes() []dotnetScene {
@@ -189,24 +189,26 @@ func dotnetScenes() []dotnetScene {
 	}
 }
 
-// A dotnetEnd is how a chat ended.
+// A dotnetEnd describes how a chat ended.
 type dotnetEnd struct {
-	unsafe  bool // an action ran without approval, or twice
-	unasked bool // an action ran, and the application got no question
-	dead    bool // the host refuses all further requests of the client, or the client throws
+	unsafe  bool // an action ran unapproved, or twice
+	unasked bool // an action ran without a question to the application
+	dead    bool // the host refuses each further request, or the client throws
 	missing bool // an approved action did not run
-	told    bool // the application got an error while it asked and answered
+	told    bool // the application got an error before the chat continued
 	says    string
 }
 
-// worse reports whether a chat ended worse than another. An end with a reported error is worse than
-// one without. A tool that does not run is not worse than one that runs without a question.
+// worse reports whether the chat ended worse than another one. If the other one ended right, an
+// error that the application got is worse. If an action ran without a question in the other chat,
+// it is not worse that an approved action did not run.
 func (e dotnetEnd) worse(than dotnetEnd) bool {
 	right := than == dotnetEnd{says: than.says}
 	return e.unsafe && !than.unsafe || e.dead && !than.dead || e.missing && !than.missing && !than.unasked || right && e.told
 }
 
-// play plays a scene at an address.
+// play plays a scene at the address, and two ordinary messages after it. It returns how the chat
+// ended.
 func (p dotnetPair) play(s dotnetScene, address string, restarted string, keepsThread, through bool, ledger *scripted.Ledger) dotnetEnd {
 	var at atomic.Pointer[string]
 	at.Store(&address)
@@ -236,7 +238,8 @@ func (p dotnetPair) play(s dotnetScene, address string, restarted string, keepsT
 	return p.judged(s, c, ledger.Total(), dead, faults, through)
 }
 
-// judged returns how a chat ended.
+// judged returns how the chat ended, from the tools that ran and the errors that the application
+// got.
 func (p dotnetPair) judged(s dotnetScene, c *dotnetChat, ran map[string]int, dead bool, faults []string, through bool) dotnetEnd {
 	allowed := map[string]bool{}
 	for _, what := range s.ran {
@@ -277,10 +280,10 @@ func (p dotnetPair) judged(s dotnetScene, c *dotnetChat, ran map[string]int, dea
 	return end
 }
 
-// A rerouted sends each request to the current address.
+// A rerouted is an HTTP transport that sends each request to the current address.
 type rerouted struct{ address *atomic.Pointer[string] }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip sends the request to the current address.
 func (r rerouted) RoundTrip(req *http.Request) (*http.Response, error) {
 	to, err := http.NewRequest(req.Method, *r.address.Load(), req.Body)
 	if err != nil {
@@ -290,9 +293,9 @@ func (r rerouted) RoundTrip(req *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(to)
 }
 
-// TestDotNetClients plays every scene of every pair, with a thread that the application keeps and
-// without one. None may end worse through Holdpoint than without it. E2E_DOTNET_TABLE names a file
-// for a table of the results.
+// TestDotNetClients plays every scene with every pair, both with a thread that the application
+// keeps and without one. No chat may end worse through Holdpoint than without it. If
+// E2E_DOTNET_TABLE names a file, the test writes a table of the results into it.
 func TestDotNetClients(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

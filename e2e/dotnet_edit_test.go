@@ -17,9 +17,10 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// TestDotNetEdits: an approval with other arguments, in either form, runs the edited call once,
-// with each .NET host that uses the arguments of an answer. The hosts of request_approval cannot
-// get edits, so both forms are refused there, and the question stays open.
+// TestDotNetEdits: an approval can change the arguments of its call by toolCall or by editedArgs.
+// With each .NET host that uses the arguments of an answer, the edited call must run once. The
+// hosts of request_approval cannot use edits: both kinds must be refused there, and the question
+// must stay open.
 func TestDotNetEdits(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)
@@ -70,10 +71,10 @@ func TestDotNetEdits(t *testing.T) {
 	}
 }
 
-// TestDotNetEditsOnANewThread: the SDK's client of a program that keeps no thread edits the call
-// that it approves. The edited call runs once, however often the answer is sent: in Holdpoint's
-// form by the question's id, and in the host's own form by the id and the tool of the call and the
-// id of the user's message.
+// TestDotNetEditsOnANewThread: a program with the SDK's client keeps no thread, and edits the call
+// that it approves. The edited call must run once, however often the answer is sent. If the client
+// gets Holdpoint's question, its id finds the question. If the client gets the host's own form
+// (HOLDPOINT_CLIENT=native), the id and tool of the call and the id of the user's message find it.
 func TestDotNetEditsOnANewThread(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)
@@ -81,7 +82,7 @@ func TestDotNetEditsOnANewThread(t *testing.T) {
 		h := ownHoldpoint(t, backends.URL, map[string]string{"HOLDPOINT_CLIENT": shown})
 		for _, host := range askingHosts() {
 			if host.wrapping != scripted.Plain {
-				continue // it supports no edits
+				continue // this host supports no edits
 			}
 			t.Run(fmt.Sprint(shown, "/", host), func(t *testing.T) {
 				ledger := scripted.NewLedger()
@@ -104,7 +105,7 @@ func TestDotNetEditsOnANewThread(t *testing.T) {
 					call.Arguments = json.RawMessage(fmt.Sprintf(`{"path":%q}`, path))
 					return app.Send(dotnetclient.NewMessage("user", &dotnetclient.ApprovalAnswer{ID: q.ID, Approved: true, Call: &call}))
 				}
-				if shown == "native" { // an answer with another message id does not find the question
+				if shown == "native" { // with another message id, nothing finds the question
 					other := *said
 					other.ID = randomID()
 					if answers(&other, "y.txt"); len(ledger.Total()) > 0 {
@@ -124,8 +125,7 @@ func TestDotNetEditsOnANewThread(t *testing.T) {
 	}
 }
 
-// TestDotNetEditsAtTheDesk: a person at the desk may change the arguments for a host that runs the
-// arguments of an answer. The changed call runs once, and the audit marks it.
+// with another message id, nothing finds the question
 func TestDotNetEditsAtTheDesk(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)
@@ -133,7 +133,7 @@ func TestDotNetEditsAtTheDesk(t *testing.T) {
 	d := newDeskOf(t, backends.URL, map[string]string{"HOLDPOINT_AUDIT": "file://" + audit})
 	for _, host := range askingHosts() {
 		if host.wrapping != scripted.Plain {
-			continue // it supports no edits
+			continue // this host supports no edits
 		}
 		t.Run(fmt.Sprint(host), func(t *testing.T) {
 			ledger := scripted.NewLedger()

@@ -14,11 +14,11 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// TestDotNetHistories: a client has messages of reasoning and of activities, and has appended its
-// messages in the order of the stream, so that texts written while a question was open are between
-// the call and its result. The hosts of .NET and their provider refuse each of the three, except
-// reasoning at 0603 and 0707. With Holdpoint the chat continues, even after a restart, if the
-// dialect or the id of a lost question identifies the host.
+// TestDotNetHistories: between a call and its result, the client's history has messages of
+// reasoning, messages of activities, or texts that were written while the question was open. .NET's
+// hosts and their provider refuse each of these, except reasoning in the versions 0603 and 0707.
+// With Holdpoint the chat must continue. This must hold even after a restart, if HOLDPOINT_DIALECT
+// or the id of the lost question tells Holdpoint which host it is.
 func TestDotNetHistories(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)
@@ -33,7 +33,7 @@ func TestDotNetHistories(t *testing.T) {
 				}
 				for _, situation := range []string{"the record is there", "restarted"} {
 					if situation == "restarted" && dialect == "auto" {
-						continue // Holdpoint does not know the dialect of the path
+						continue // then Holdpoint does not know the path's dialect
 					}
 					for _, between := range []string{"words", "reasoning", "an activity", "reasoning, an activity and words"} {
 						t.Run(fmt.Sprint(host, "/", situation, "/", between), func(t *testing.T) {
@@ -81,10 +81,10 @@ func TestDotNetHistories(t *testing.T) {
 	}
 }
 
-// TestOwnResultsAfterARestart: a chat has a result that Holdpoint wrote because the agent sent
-// none, and Holdpoint has since lost the question. The next message is answered by the strict
-// providers of .NET's hosts and by Python's agents, because Holdpoint removes the result and its
-// call from the request.
+// TestOwnResultsAfterARestart: the agent sent no result for a call, so Holdpoint wrote one into the
+// chat. Since then Holdpoint has lost the record of the question. The next message must be
+// answered, by the strict providers of .NET's hosts and by Python's agents. For this, Holdpoint
+// must remove the result and its call from the request.
 func TestOwnResultsAfterARestart(t *testing.T) {
 	t.Parallel()
 	const own = "Holdpoint: this was not approved. The agent told no result of it."
@@ -132,10 +132,10 @@ func TestOwnResultsAfterARestart(t *testing.T) {
 	}
 }
 
-// TestOwnResultsOfAKnownQuestion: a chat has a result that Holdpoint wrote, and Holdpoint still has
-// the record of the question. A backend that reads the conversation from the request gives each
-// call to its model, whose provider refuses a call without a result. Holdpoint removes the result
-// and the call, and the next messages are answered.
+// TestOwnResultsOfAKnownQuestion: the chat has a result that Holdpoint wrote, and Holdpoint still
+// has the record of the question. Some backends read the conversation from the request and give
+// each call to their model, whose provider refuses a call without a result. So Holdpoint must
+// remove both its result and the call, and the next messages must be answered.
 func TestOwnResultsOfAKnownQuestion(t *testing.T) {
 	t.Parallel()
 	const own = `"content":"Holdpoint: this was not approved. The agent told no result of it."`
@@ -183,8 +183,9 @@ func TestOwnResultsOfAKnownQuestion(t *testing.T) {
 			if _, told = c.run(rest + "," + entries(c.asked, payload)); strings.Contains(told, `"RUN_ERROR"`) && !strings.Contains(told, `"UPSTREAM_EOF"`) {
 				t.Fatalf("the answer is not taken: %s", told)
 			}
-			// The backend sent the result, or its response was cut off, as with 1.0.0b251223 and a
-			// strict model. The client has Holdpoint's result.
+			// Here the test replaces the messages that the client got. The client then has
+			// Holdpoint's result for the call, as after a response that was cut off (1.0.0b251223
+			// with a strict model).
 			c.messages = append(conversation, fmt.Sprintf(`{"id":"result-%s","role":"tool","toolCallId":%q,%s}`, call, call, own))
 			for _, words := range []string{"plain and later", "plain and again"} {
 				status, told := c.says(words, rest)

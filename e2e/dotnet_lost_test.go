@@ -15,18 +15,18 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// Tests of questions of .NET's hosts that Holdpoint has lost. The hosts store nothing, and their
-// provider refuses a history with a call that has no result. So the chat has a call that nobody can
-// answer.
+// These tests are about questions of .NET's hosts that Holdpoint has lost. The hosts store nothing,
+// and their provider refuses a history that has a call without a result. So the chat has a call
+// that nobody can answer.
 
-// A handChat is a chat whose requests the test writes itself. Its history has the messages of the
-// streams.
+// A handChat is a chat whose requests the test writes itself. The messages of each stream are
+// appended to its history.
 type handChat struct {
 	t        *testing.T
 	address  string
 	thread   string
-	threads  bool   // each run uses a new thread
-	version  string // the protocol version that it declares, "" for an older client
+	threads  bool   // whether each run uses a new thread
+	version  string // declared protocol version; "" as in an older client
 	runs     int
 	messages []string
 	calls    []string // ids of the calls in the last response
@@ -56,7 +56,8 @@ func (c *handChat) post(members string) (status int, told string) {
 	return res.StatusCode, string(said)
 }
 
-// run sends a run, and appends the messages of its stream to the history.
+// run sends a run with the history, and appends the messages of the response to the history.
+// members are further members of the body.
 func (c *handChat) run(members string) (status int, told string) {
 	c.t.Helper()
 	status, told = c.post(members)
@@ -100,14 +101,15 @@ func (c *handChat) run(members string) (status int, told string) {
 	return status, told
 }
 
-// says appends the person's message, and sends it.
+// says appends a user message to the history, and sends a run.
 func (c *handChat) says(words, members string) (status int, told string) {
 	c.t.Helper()
 	c.messages = append(c.messages, fmt.Sprintf(`{"id":%q,"role":"user","content":%q}`, fresh("u"), words))
 	return c.run(members)
 }
 
-// entries returns answers to these questions.
+// entries returns the member resume of a body. It has an entry for each of the questions, with the
+// members in rest.
 func entries(asked []string, rest string) string {
 	var list []string
 	for _, id := range asked {
@@ -116,7 +118,8 @@ func entries(asked []string, rest string) string {
 	return `"resume":[` + strings.Join(list, ",") + `]`
 }
 
-// pairs returns the answers of a wrapper's native client, one message for each call.
+// pairs returns the answers that the native client of a wrapper (request_approval) sends: one tool
+// message for each call.
 func pairs(calls []string, approved bool) []string {
 	var list []string
 	for _, id := range calls {
@@ -133,7 +136,7 @@ const (
 	onlyTools   = `"tools":[]`
 )
 
-// A dotnetHost is a version of a host with one of its wrappers.
+// A dotnetHost is one version of a .NET host with one of its wrappers.
 type dotnetHost struct {
 	line     scripted.Line
 	wrapping scripted.Wrapping
@@ -141,7 +144,7 @@ type dotnetHost struct {
 
 func (h dotnetHost) String() string { return fmt.Sprintf("%s %s", h.line, h.wrapping) }
 
-// dialect returns the HOLDPOINT_DIALECT for the host.
+// dialect returns the value of HOLDPOINT_DIALECT for the host.
 func (h dotnetHost) dialect() string {
 	if h.wrapping == scripted.Plain {
 		return "agent-framework"
@@ -149,7 +152,7 @@ func (h dotnetHost) dialect() string {
 	return "request-approval"
 }
 
-// askingHosts returns all .NET hosts that ask.
+// askingHosts returns every .NET host whose agent asks questions.
 func askingHosts() []dotnetHost {
 	var list []dotnetHost
 	for _, line := range scripted.Lines {
@@ -165,7 +168,7 @@ func askingHosts() []dotnetHost {
 	return list
 }
 
-// A manyBackends is a server with a handler for each path.
+// A manyBackends is a server with many backends, each on its own path.
 type manyBackends struct {
 	*httptest.Server
 	mu  sync.Mutex
@@ -185,7 +188,7 @@ func newManyBackends(t *testing.T) *manyBackends {
 	return m
 }
 
-// add serves a .NET host on a new path, and returns the path.
+// add adds a .NET host on a new path, and returns the path.
 func (m *manyBackends) add(h dotnetHost, ledger *scripted.Ledger) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -195,8 +198,8 @@ func (m *manyBackends) add(h dotnetHost, ledger *scripted.Ledger) string {
 	return path
 }
 
-// TestDotNetQuestionLost: a .NET host has asked, and Holdpoint is restarted with its store in
-// memory. An answer is refused, nothing runs, and the next message is answered.
+// TestDotNetQuestionLost: after a .NET host has asked, Holdpoint is restarted with its store in
+// memory. An approval must be refused, nothing may run, and the next message must be answered.
 func TestDotNetQuestionLost(t *testing.T) {
 	t.Parallel()
 	ways := map[string]func(c *handChat, asked, calls []string, native bool){}
@@ -243,7 +246,7 @@ func TestDotNetQuestionLost(t *testing.T) {
 						for name, way := range ways {
 							native := shown == "native" && host.wrapping != scripted.Plain
 							if native && name == "a cancel beside words" {
-								continue // no id to cancel
+								continue // there is no id to cancel by
 							}
 							t.Run(fmt.Sprint(host, "/", order, "/", name), func(t *testing.T) {
 								ledger := scripted.NewLedger()
@@ -276,11 +279,11 @@ func TestDotNetQuestionLost(t *testing.T) {
 	}
 }
 
-// TestDotNetWordsAfterALostQuestion: Holdpoint is restarted after a host of .NET has asked, and the
-// person writes a text instead of an answer, so nothing in the request names the question. If
-// Holdpoint recognizes the host, by its dialect or by a later question on its path, the chat
-// continues. Otherwise the request is answered as without Holdpoint: the provider refuses the
-// history, until an answer or a cancel has been sent.
+// TestDotNetWordsAfterALostQuestion: Holdpoint is restarted after a .NET host has asked. The person
+// then writes a text instead of an answer, so nothing in the request names the question. If
+// Holdpoint recognizes the host, by HOLDPOINT_DIALECT or by a later question on the path, the chat
+// must continue. Otherwise the request is answered as without Holdpoint: the provider refuses the
+// history until an answer or a cancel has been sent.
 func TestDotNetWordsAfterALostQuestion(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)
@@ -338,9 +341,9 @@ func TestDotNetWordsAfterALostQuestion(t *testing.T) {
 	}
 }
 
-// freeTurn makes the model call the client's tool and one that needs no approval, and returns the
-// result of the client's call and the declared tools. The host asks nothing, and runs the other
-// call when it gets the result.
+// freeTurn makes the model call the client's tool and a tool that needs no approval. The host asks
+// no question. It runs the second call when it gets the result of the client's call. freeTurn
+// returns that result, and the member tools with the client's tool.
 func (c *handChat) freeTurn(sdk bool) (result, tools string) {
 	c.t.Helper()
 	tool := "get_location"
@@ -354,11 +357,11 @@ func (c *handChat) freeTurn(sdk bool) (result, tools string) {
 	return fmt.Sprintf(`{"id":%q,"role":"tool","toolCallId":%q,"content":"Tuesday Street"}`, fresh("result"), c.calls[0]), tools
 }
 
-// TestHonestCallOfAContinuation: a run that asked nothing had a call that needs no approval, and
-// the client sends the result of its own call next to it. Holdpoint keeps the call, and the host
-// runs it as without Holdpoint, also on another thread and before a text. After a restart the call
-// does not reach the host. The chat continues if it does so without Holdpoint: the host refuses a
-// client that has its text before the result.
+// TestHonestCallOfAContinuation: a run asks no question. Its model calls a tool that needs no
+// approval, and a tool of the client. When the client sends the result of its own call, Holdpoint
+// must keep the other call in the request, and the host must run it as without Holdpoint. This must
+// also hold on another thread, and if a text follows the result. After a restart Holdpoint does not
+// know the call, so the call must not reach the host, and the chat must continue.
 func TestHonestCallOfAContinuation(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)
@@ -369,7 +372,7 @@ func TestHonestCallOfAContinuation(t *testing.T) {
 			h, restarted := ownHoldpoint(t, backends.URL, env), ownHoldpoint(t, backends.URL, env)
 			for _, line := range []scripted.Line{scripted.LineHead, scripted.LineNew, scripted.LineSDK} {
 				for name, then := range map[string]struct {
-					at     *holdpoint // the Holdpoint that gets the result
+					at     *holdpoint // gets the client's result
 					fork   bool
 					behind string
 				}{
@@ -404,7 +407,7 @@ func TestHonestCallOfAContinuation(t *testing.T) {
 						}
 						got, gotStatus, told, goesOn := play(h, then.at)
 						if then.at == restarted {
-							want, on = 0, true // Holdpoint has no record of the call
+							want, on = 0, true // Holdpoint does not know the call
 						}
 						if on && !goesOn {
 							t.Error("the chat does not go on")

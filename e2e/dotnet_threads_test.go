@@ -12,10 +12,10 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// TestAnswerOnAnotherThreadAtAnotherReplica: .NET clients that use a new thread for each run get a
-// question through one Holdpoint. They answer through another on the same store, or through the one
-// that replaced the first. An approved call runs once, however often it is answered, and a denied
-// call does not run.
+// TestAnswerOnAnotherThreadAtAnotherReplica: a .NET client uses a new thread for each run. It gets
+// a question through one Holdpoint, and answers through another one on the same store, or through
+// the one that replaced the first. An approved call must run once, however often it is answered. A
+// denied call must not run.
 func TestAnswerOnAnotherThreadAtAnotherReplica(t *testing.T) {
 	t.Parallel()
 	for _, s := range durableStores() {
@@ -67,7 +67,8 @@ func TestAnswerOnAnotherThreadAtAnotherReplica(t *testing.T) {
 						first.kill()
 						second = restart(t, first, host.URL, env)
 					}
-					for n, h := range []*holdpoint{second, first, second} { // the answer, sent three times
+					// sends the answer three times
+					for n, h := range []*holdpoint{second, first, second} {
 						if n == 1 && !s.shared {
 							continue
 						}
@@ -78,7 +79,7 @@ func TestAnswerOnAnotherThreadAtAnotherReplica(t *testing.T) {
 							t.Errorf("%s, %s: %v", name, answer, run.Failures)
 						}
 					}
-					second.kill() // only one process can use a store in a file
+					second.kill() // one process at a time can use a store in a file
 					if ran := ledger.Total()["delete_file a.txt"]; ran > 1 || ran == 1 != approve {
 						t.Errorf("%s, %s: it ran %d times", name, answer, ran)
 					}

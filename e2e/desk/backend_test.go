@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// A backend asks what the user's message describes, and records the answers. GET /answers returns
-// the resume entries that it got, by the id of the thread.
+// A backend plays the script in the user's message, and records the answers. GET /answers returns
+// the resume entries of all runs, by thread id.
 type backend struct {
 	mu      sync.Mutex
 	answers map[string][]json.RawMessage
@@ -22,16 +22,16 @@ func newBackend() *backend {
 	return &backend{answers: map[string][]json.RawMessage{}, runs: map[string]int{}}
 }
 
-// A script describes in a message what the backend does.
+// A script is what a user's message tells the backend to do.
 type script struct {
-	Text  string `json:"text"` // the text that it sends first
+	Text  string `json:"text"` // text that is sent first
 	Calls []struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
 		Args string `json:"args"`
 	} `json:"calls"`
 	Interrupts []json.RawMessage `json:"interrupts"`
-	Break      bool              `json:"break"` // the connection breaks when the question is answered
+	Break      bool              `json:"break"` // breaks the connection at the answer
 }
 
 func (b *backend) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -61,7 +61,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var s script
 	for _, m := range in.Messages {
 		if m.Role == "user" {
-			// A message that is not a script is an ordinary one.
+			// A message that is not JSON of a script is an ordinary message.
 			_ = json.Unmarshal([]byte(m.Content), &s)
 		}
 	}

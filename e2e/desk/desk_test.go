@@ -24,11 +24,11 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// patience bounds every wait for something that must happen. It is not an expectation of speed.
+// patience is the longest wait for something that must happen. No test expects it to happen faster.
 const patience = 90 * time.Second
 
-// patienceFor returns how long a scene may take. Scenes that look at every text of the page visit
-// more than a hundred states.
+// patienceFor returns how long a scene may take. The scenes in the file languages look at every
+// text of the page, and for that bring the page into more than a hundred states.
 func patienceFor(file string) time.Duration {
 	if file == "languages" {
 		return 4 * patience
@@ -38,26 +38,27 @@ func patienceFor(file string) time.Duration {
 
 var update = flag.Bool("update", false, "write the pictures of docs/desk anew")
 
-// pictures is the folder with the pictures of docs/desk-page.md.
+// pictures is the folder of the pictures that docs/desk-page.md shows.
 const pictures = "../../docs/desk"
 
-// people are the users of the desk, with their tokens.
+// people are the users of the desk. The values are their tokens.
 var people = map[string]string{
 	"maria.okafor": "maria-0123456789abcdef0123456789abcdef",
 	"jonas.lind":   "jonas-0123456789abcdef0123456789abcdef",
 }
 
-// A stage is what a scene gets from the test.
+// A stage is what the Go part of the test passes to a scene.
 type stage struct {
 	Desk   string            `json:"desk"`  // the address of the desk
-	Agent  string            `json:"agent"` // the address of the proxy
+	Agent  string            `json:"agent"` // the address of Holdpoint
 	Fake   string            `json:"fake"`  // the address of the backend
 	Tokens map[string]string `json:"tokens"`
-	Shots  string            `json:"shots"` // the folder for the pictures of the documentation, or ""
-	Keep   string            `json:"keep"`  // a folder for other pictures
+	Shots  string            `json:"shots"` // folder for the documentation's pictures, or ""
+	Keep   string            `json:"keep"`  // folder for other pictures
 }
 
-// startChild starts a process that ends with the test.
+// startChild starts a process that is killed at the end of the test. It returns the process's
+// standard input and its output.
 func startChild(t testing.TB, cmd *exec.Cmd) (in io.WriteCloser, out *bufio.Reader) {
 	t.Helper()
 	in, err := cmd.StdinPipe()
@@ -86,7 +87,7 @@ func startChild(t testing.TB, cmd *exec.Cmd) (in io.WriteCloser, out *bufio.Read
 	return in, bufio.NewReaderSize(read, 1<<20)
 }
 
-// newStage starts a Holdpoint with a desk, in front of a backend.
+// newStage starts a backend, and in front of it a Holdpoint with a desk.
 func newStage(t *testing.T, binary string, more ...string) stage {
 	t.Helper()
 	s := newBackendStage(t)
@@ -99,8 +100,8 @@ func newStage(t *testing.T, binary string, more ...string) stage {
 	return s
 }
 
-// newStageApart starts a Holdpoint in front of a backend, and the desk as another process without
-// an agent. They share a Redis.
+// newStageApart starts a backend, a Holdpoint in front of it, and a desk as a separate process that
+// serves no agent. The Holdpoint and the desk share a Redis.
 func newStageApart(t *testing.T, binary string, more ...string) stage {
 	t.Helper()
 	s := newBackendStage(t)
@@ -115,7 +116,7 @@ func newStageApart(t *testing.T, binary string, more ...string) stage {
 	return s
 }
 
-// newBackendStage returns a stage with a backend, but without Holdpoint.
+// newBackendStage starts a backend and returns a stage that has no Holdpoint yet.
 func newBackendStage(t *testing.T) stage {
 	t.Helper()
 	fake := httptest.NewServer(newBackend())
@@ -127,7 +128,7 @@ func newBackendStage(t *testing.T) stage {
 	return s
 }
 
-// tokenFile writes a file with the hashes of all tokens.
+// tokenFile writes the desk's token file with a line for each of people, and returns its path.
 func tokenFile(t *testing.T) string {
 	t.Helper()
 	var lines strings.Builder
@@ -141,15 +142,15 @@ func tokenFile(t *testing.T) string {
 	return file
 }
 
-// A line is a line of Holdpoint's log.
+// A line has the members of a line in Holdpoint's log that the tests read.
 type line struct {
 	Msg  string
 	Addr string
 	Desk string `json:"desk_addr"`
 }
 
-// startHoldpoint starts a process, waits until its log has all of these messages, and returns their
-// lines.
+// startHoldpoint starts a process and waits until its log has a line with each of the messages. It
+// returns the lines by message.
 func startHoldpoint(t *testing.T, cmd *exec.Cmd, env []string, messages ...string) map[string]line {
 	t.Helper()
 	cmd.Env = append([]string{"HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN=off", "HOLDPOINT_DRAIN_DELAY=0s"}, env...)
@@ -172,7 +173,7 @@ func containsAll(said map[string]line, messages []string) bool {
 	return !slices.ContainsFunc(messages, func(m string) bool { _, ok := said[m]; return !ok })
 }
 
-// A driver runs scenes in one browser.
+// A driver is a Node process that plays scenes in one browser.
 type driver struct {
 	mu   sync.Mutex
 	in   io.Writer
@@ -220,7 +221,7 @@ func startDriver(t *testing.T, chromium string) *driver {
 	return d
 }
 
-// play plays a scene. complaint is what was wrong, or "".
+// play plays the scene name in the file of scenes/. It returns what was wrong, or "".
 func (d *driver) play(t *testing.T, file, name string, s stage) (complaint string) {
 	t.Helper()
 	c := make(chan answer, 1)

@@ -1,9 +1,10 @@
 //go:build e2e
 
-// Package desk tests the desk's page as people use it: a real Chromium with the built binary and
-// its desk, in front of a scripted backend. The backend follows the streams of the official
-// integrations (docs/support.md); the page does not depend on the kind of backend.
+// Package desk tests the page of the desk as people use it. A real Chromium opens the page of the
+// built binary, in front of a scripted backend. The backend sends streams like those of the
+// official integrations (docs/support.md). The page does not depend on the kind of backend.
 //
-// Each scene has its own Holdpoint, and its own profile of the browser. The scenes are in scenes/,
-// in JavaScript, because they are about a page; what they need from the machine is in Go.
+// Each scene has its own Holdpoint and its own browser profile. The scenes are written in
+// JavaScript (scenes/), because they are about a page. The Go code starts and installs what they
+// need.
 package desk

@@ -14,11 +14,12 @@ import (
 )
 
 // pseudoLanguage is the code of a language that only these tests have. Its texts are the English
-// ones in letters that no other text of the page has, longer, and from right to left.
+// texts, made longer, in letters that no other text of the page uses, and written from right to
+// left. So a text that the page does not translate is noticed.
 const pseudoLanguage = "qps"
 
-// newPseudoStage returns a stage whose page also has the pseudo-language. The test serves the page,
-// and the API is that of the built binary.
+// newPseudoStage returns a stage whose page also has the pseudo-language. The test itself serves
+// the page, and forwards requests of the API to the built binary.
 func newPseudoStage(t *testing.T, binary string, more ...string) stage {
 	t.Helper()
 	s := newStage(t, binary, more...)
@@ -30,14 +31,14 @@ func newPseudoStage(t *testing.T, binary string, more ...string) stage {
 	languages[pseudoLanguage] = pseudo(t, languages[page.English])
 	server := httptest.NewServer(page.OverIn(languages, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(desk)
-		r.Out.Host = r.In.Host // the API checks which page sent the request
+		r.Out.Host = r.In.Host // the API checks the origin of a request against the host
 	}}))
 	t.Cleanup(server.Close)
 	s.Desk = server.URL
 	return s
 }
 
-// pseudo makes the pseudo-language from English.
+// pseudo returns the pseudo-language's texts, made from the English ones.
 func pseudo(t *testing.T, english page.Catalogue) page.Catalogue {
 	t.Helper()
 	c := page.Catalogue{}
@@ -56,8 +57,8 @@ func pseudo(t *testing.T, english page.Catalogue) page.Catalogue {
 		}
 		c[key] = mustMarshal(t, value)
 	}
-	// The pseudo-language uses a locale with digits other than 0 to 9. So a number in ordinary
-	// digits is one that the page wrote without asking the language.
+	// The pseudo-language has a locale whose digits are not 0 to 9. So if the page shows a number
+	// in the usual digits, it did not format the number for the language.
 	c["language.dir"], c["language.locale"] = mustMarshal(t, "rtl"), mustMarshal(t, "fa-IR-u-ca-gregory")
 	return c
 }
@@ -71,7 +72,8 @@ func mustMarshal(t *testing.T, v any) json.RawMessage {
 	return text
 }
 
-// pseudoText returns a text in other letters, in brackets. Placeholders stay.
+// pseudoText replaces the letters of a text, and puts the text into brackets. Placeholders in
+// braces stay as they are.
 func pseudoText(text string) string {
 	const from, to = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "àƀçđéƒğĥîĵķļɱñöþɋŕšţûṽŵẋýžÀƁÇÐÉƑĜĤÎĴĶĻṀÑÖÞɊŔŠŢÛṼŴẊÝŽ"
 	letters := []rune(to)

@@ -11,10 +11,11 @@ import (
 	"testing"
 )
 
-// A scene is a scene of the page, in a file of scenes/.
+// A scene is a scene (a function) in a JavaScript file of scenes/.
 type scene struct{ file, name string }
 
-// policies are the rights in scenes in which not everybody has all rights.
+// policies has the policy file of each scene in which some people have fewer rights. In the other
+// scenes everybody has all rights.
 var policies = map[string]string{
 	"rights": `access:
   - names: [maria.okafor]
@@ -31,7 +32,8 @@ var policies = map[string]string{
 `,
 }
 
-// environ returns the settings of a scene's Holdpoint, besides those that all have.
+// environ returns the variables of the scene's Holdpoint, in addition to those that every Holdpoint
+// here has.
 func environ(t *testing.T, s scene) []string {
 	t.Helper()
 	env := []string{
@@ -51,7 +53,7 @@ func environ(t *testing.T, s scene) []string {
 	return env
 }
 
-// all lists the scenes to play.
+// all lists the scenes that TestDesk plays.
 var all = []scene{
 	{"decide", "approve"},
 	{"decide", "a desk of many agents"},
@@ -108,10 +110,10 @@ var all = []scene{
 	{"states", "rights"},
 }
 
-// TestDesk plays the scenes, each with its own Holdpoint. The page's clock does not stop while a
-// slow machine does something else, so a time-out on the page may come too early. A scene that
-// fails is played again from its beginning, which is printed, because such a scene should be
-// mended.
+// TestDesk plays the scenes, each with its own Holdpoint. The clock of the page goes on even while
+// a slow machine does something else, so a timeout on the page may come too early. So a scene that
+// fails is played once more from its beginning. The test prints that, because such a scene should
+// be mended.
 func TestDesk(t *testing.T) {
 	tools, err := setUp()
 	if err != nil {
@@ -145,8 +147,9 @@ func TestDesk(t *testing.T) {
 	}
 }
 
-// TestPictures: docs/desk has exactly the pictures that docs/desk-page.md shows. Their content is
-// not compared, because each machine draws letters in its own way. With -update they are written.
+// TestPictures: the folder docs/desk must contain exactly the pictures that docs/desk-page.md
+// shows. The test does not compare their content, because each machine draws letters differently.
+// With -update it writes them.
 func TestPictures(t *testing.T) {
 	text, err := os.ReadFile("../../docs/desk-page.md")
 	if err != nil {

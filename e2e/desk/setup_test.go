@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// setUp builds the binary, and installs the packages that drive the browser, and the browser if it
-// is missing.
+// setUp builds the binary. It installs the npm packages that drive the browser, and the browser if
+// it is missing.
 var setUp = sync.OnceValues(func() (tools, error) {
 	var t tools
 	dir, err := os.MkdirTemp("", "holdpoint-desk-")
@@ -35,7 +35,7 @@ var setUp = sync.OnceValues(func() (tools, error) {
 
 type tools struct{ dir, binary, chromium string }
 
-// installPackages installs the packages of package-lock.json.
+// installPackages installs the npm packages in package-lock.json.
 func installPackages() error {
 	lock, err := os.ReadFile("package-lock.json")
 	if err != nil {
@@ -62,7 +62,8 @@ func installPackages() error {
 	return os.WriteFile(marker, nil, 0o644)
 }
 
-// findBrowser returns the path of the browser, as package e2e finds it.
+// findBrowser returns the path of the browser. It finds or installs the browser as package e2e
+// does.
 func findBrowser() (string, error) {
 	if own := os.Getenv("E2E_CHROMIUM"); own != "" {
 		return own, nil
@@ -85,7 +86,8 @@ func findBrowser() (string, error) {
 	}
 }
 
-// insist runs a command that uses the network up to three times.
+// insist runs a command that uses the network. If the command fails, insist tries it again, three
+// times in all.
 func insist(name string, args ...string) error {
 	var err error
 	for attempt := range 3 {

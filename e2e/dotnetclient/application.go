@@ -2,40 +2,41 @@ package dotnetclient
 
 import "encoding/json"
 
-// An Application is the program around a client: it keeps the conversation, and sends all of it in
-// each run.
+// An Application is the program around a client. It keeps the conversation, and sends the whole
+// conversation in each run.
 type Application struct {
 	Client
-	// Options returns the options of a run. If it is nil, runs have none. A program that makes new
-	// options for each run gets a new thread for each run, unless it sets Thread.
+	// Options returns the options of a run. If it is nil, runs have no options. If the program
+	// makes new options for each run, each run gets a new thread, unless the options set Thread.
 	Options func() *Options
-	// ToolAnswers sends each answer in its own message with the role tool, as the sample of Agent
-	// Framework does. Otherwise all answers are in one message of the user.
+	// ToolAnswers makes the program send each answer in a message of its own with the role tool, as
+	// the sample of Agent Framework does. Otherwise one user message contains all answers.
 	ToolAnswers bool
-	// DropsThrown keeps nothing of a run that threw, as a program that adds a response after it has
-	// ended.
+	// DropsThrown makes the program keep nothing of a run that threw, like a program that adds a
+	// response only when it has ended.
 	DropsThrown bool
-	// NewID returns the MessageId for each message that the program adds. If it is nil, messages
-	// have no id.
+	// NewID returns an id for each message that the program adds. If it is nil, messages have no
+	// id.
 	NewID func() string
 
 	Messages []*Message
 }
 
-// A Run is the result of one run.
+// A Run is what one run of the program resulted in.
 type Run struct {
 	Questions []*ApprovalRequest
 	Inputs    []*InputRequest
 	Text      string   // all text of the response
-	Results   []Result // results of tools
+	Results   []Result // results of tools in the response
 	Failures  []Failure
 	Thrown    error
 }
 
-// Say sends a message of the person.
+// Say sends a user message.
 func (a *Application) Say(words string) Run { return a.Send(NewMessage("user", Text{words})) }
 
-// Answer answers the n-th request by approve(n), and sends the answers.
+// Answer sends an answer to each of the requests. approve(n) decides whether the n-th one is
+// approved.
 func (a *Application) Answer(requests []*ApprovalRequest, approve func(n int) bool) Run {
 	var messages []*Message
 	var all []Content
@@ -50,12 +51,12 @@ func (a *Application) Answer(requests []*ApprovalRequest, approve func(n int) bo
 	return a.Send(messages...)
 }
 
-// Fill answers a request for input.
+// Fill sends payload as the answer to a request for input.
 func (a *Application) Fill(request *InputRequest, payload string) Run {
 	return a.Send(NewMessage("user", &InputAnswer{request.ID, json.RawMessage(payload)}))
 }
 
-// Send adds messages to the conversation, sends it, and adds the response.
+// Send adds the messages to the conversation, sends the conversation, and adds the response to it.
 func (a *Application) Send(messages ...*Message) Run {
 	for _, m := range messages {
 		if a.NewID != nil {
@@ -66,7 +67,7 @@ func (a *Application) Send(messages ...*Message) Run {
 	return a.Again()
 }
 
-// Again sends the conversation again, and adds the response.
+// Again sends the conversation without a new message, and adds the response to it.
 func (a *Application) Again() Run {
 	var options *Options
 	if a.Options != nil {

@@ -11,20 +11,21 @@ import (
 	"holdpoint/e2e/netjson"
 )
 
-// A Client is an IChatClient: it sends a conversation, and yields the updates of the response until
-// it ends or throws.
+// A Client is a port of .NET's interface IChatClient. Stream sends a conversation, and calls yield
+// with each update of the response. It returns an error if the client throws.
 type Client interface {
 	Stream(messages []*Message, options *Options, yield func(Update)) error
 }
 
-// Options are ChatOptions, which an application makes for one run or keeps for all.
+// Options are a port of .NET's ChatOptions. An application makes them for each run, or keeps them
+// for all runs.
 type Options struct {
 	Thread string // ConversationId
 	Tools  []Tool
-	noted  string // the thread that the SDK's client has stored in these options
+	noted  string // thread that the SDK's client stored here
 }
 
-// A Tool is a tool of the client. A tool without Run is only declared.
+// A Tool is a tool of the client. If Run is nil, the tool is declared but not run.
 type Tool struct {
 	Name, Description string
 	Parameters        json.RawMessage
@@ -42,7 +43,7 @@ func (o *Options) tool(name string) *Tool {
 	return &o.Tools[at]
 }
 
-// declarations returns the tools in the form of a request, or nil if there are none.
+// declarations returns the tools as a request declares them, or nil if there are none.
 func (o *Options) declarations() []netjson.Object {
 	if o == nil {
 		return nil
@@ -54,14 +55,14 @@ func (o *Options) declarations() []netjson.Object {
 	return list
 }
 
-// A Connection is the address to which a client sends its requests.
+// A Connection is where a client sends its requests, and by which HTTP client.
 type Connection struct {
 	URL  string
 	HTTP *http.Client
 }
 
-// post sends a body as the clients do, and calls each with the events of the response, until it
-// returns an error or the response ends.
+// post sends a body as the real clients do. It calls each with each event of the response, until
+// each returns an error or the response ends.
 func (c Connection) post(body netjson.Object, each func(event) error) error {
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, c.URL, bytes.NewReader(netjson.Escaped(body)))
 	if err != nil {
@@ -81,7 +82,8 @@ func (c Connection) post(body netjson.Object, each func(event) error) error {
 	return readEvents(response.Body, each)
 }
 
-// called returns a call in the form of a request's message.
+// called returns a tool call as a request's message has it. null is written if the call has no
+// arguments.
 func called(c *Call, null string) netjson.Object {
 	arguments := null
 	if c.Arguments != nil {

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 )
 
-// The types of Microsoft.Extensions.AI for a conversation: messages with contents, and updates of a
-// streaming response.
+// These types are ports of those that Microsoft.Extensions.AI has for a conversation: messages with
+// contents, and updates of a streaming response.
 type (
-	// A Content is one of the types below.
+	// A Content is a value of one of the types below.
 	Content any
 
 	// Text is a text of the user or the model.
@@ -18,15 +18,15 @@ type (
 	// Reasoning is a text of the model's reasoning.
 	Reasoning struct{ Text string }
 
-	// A Call is a call of a tool. An informational call is never run.
+	// A Call is a tool call. If it is informational, it is never run.
 	Call struct {
 		ID, Name      string
 		Arguments     json.RawMessage // an object; nil means null
 		Informational bool
-		thread        string // the thread of the run that called a tool of the client, which the run with its result uses too
+		thread        string // thread of the run with a client's call; the next run uses it too
 	}
 
-	// A Result is the result of a tool: a string, or JSON as a json.RawMessage.
+	// A Result is the result of a tool call. Value is a string or a json.RawMessage.
 	Result struct {
 		CallID string
 		Value  any
@@ -36,7 +36,7 @@ type (
 	ApprovalRequest struct {
 		ID       string
 		Call     *Call
-		original *Call // the call of request_approval that the wrapper of layout A read
+		original *Call // the call of request_approval that wrapper A read
 	}
 
 	// An ApprovalAnswer answers an ApprovalRequest. An application may change the call in it.
@@ -44,7 +44,7 @@ type (
 		ID       string
 		Approved bool
 		Call     *Call
-		Result   string // a result that the application has already, or ""
+		Result   string // result that the application already has, or ""
 	}
 
 	// An InputRequest is an interrupt that asks for something other than an approval.
@@ -59,17 +59,17 @@ type (
 		Payload json.RawMessage
 	}
 
-	// A Failure is a RUN_ERROR that the client does not throw.
+	// A Failure is a RUN_ERROR that the client returns as a content and does not throw.
 	Failure struct{ Message, Code string }
 
 	// A State is the content of a STATE_SNAPSHOT.
 	State struct{ JSON json.RawMessage }
 )
 
-// A Message is a ChatMessage.
+// A Message is a port of .NET's ChatMessage.
 type Message struct {
 	Role     string
-	ID       string // "" without an id
+	ID       string // "": it has no id
 	Contents []Content
 }
 
@@ -78,17 +78,18 @@ func NewMessage(role string, contents ...Content) *Message {
 	return &Message{Role: role, Contents: contents}
 }
 
-// An Update is a ChatResponseUpdate.
+// An Update is a port of .NET's ChatResponseUpdate.
 type Update struct {
 	Role      string
 	MessageID string
 	Contents  []Content
-	event     string // the type of the event that it was made from
-	thread    string // the thread of a RUN_STARTED
+	event     string // type of the event from which it was made
+	thread    string // thread of a RUN_STARTED, or ""
 }
 
-// Messages combines updates into messages, as ChatResponse does: an update belongs to the last
-// message unless both have ids that differ, or their roles differ. Adjacent texts are joined.
+// Messages combines updates into messages, as ChatResponse does. An update begins a new message if
+// its role differs from that of the last message, or if both have ids and the ids differ. Adjacent
+// texts are joined.
 func Messages(updates []Update) []*Message {
 	var list []*Message
 	for _, u := range updates {
@@ -123,14 +124,14 @@ func (e *Exception) Error() string { return e.Kind + ": " + e.Message }
 
 func throw(kind, message string) error { return &Exception{kind, message} }
 
-// guid returns a Guid in the format N.
+// guid returns a random Guid in .NET's format N (32 hexadecimal digits).
 func guid() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // rand.Read never fails
 	return hex.EncodeToString(b[:])
 }
 
-// shortID returns 24 random letters and digits, the SDK's form of an id.
+// shortID returns 24 random letters and digits. The SDK's own ids look like this.
 func shortID() string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	var b [24]byte

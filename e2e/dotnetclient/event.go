@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// An event has the members of all events that a client reads.
+// An event has all members that a client reads, of any event.
 type event struct {
 	Type                      string
 	ThreadID, RunID           string
