@@ -16,7 +16,7 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// A durableStore is a store that survives the processes that use it.
+// A durableStore is a store that outlives the processes that use it.
 type durableStore struct {
 	name string
 	// begin starts the store's server, and returns the variables of a Holdpoint that uses it.
@@ -41,8 +41,8 @@ func durableStores() []durableStore {
 	}
 }
 
-// onDurableStores calls test for each store, with a real LangGraph and the variables of a
-// Holdpoint.
+// onDurableStores runs test for each durable store, with a real LangGraph. env has the variables of
+// a Holdpoint that uses the store.
 func onDurableStores(t *testing.T, test func(t *testing.T, s durableStore, b *backend, env map[string]string)) {
 	t.Helper()
 	server := need(t, "langgraph", newestLangGraph)
@@ -55,16 +55,17 @@ func onDurableStores(t *testing.T, test func(t *testing.T, s durableStore, b *ba
 	}
 }
 
-// dies kills a Holdpoint with SIGKILL, and starts another at its address, on the same store.
+// dies kills a Holdpoint with SIGKILL, and starts a new one at the same address with the same
+// store.
 func dies(t *testing.T, h *holdpoint, b *backend, env map[string]string) *holdpoint {
 	t.Helper()
 	h.kill()
 	return restart(t, h, b.url(), env)
 }
 
-// TestKilledBetweenQuestionAndAnswer: Holdpoint is killed between the question and its answer, and
-// again after it. The answer finds its question, an approved action runs once, and the same answer
-// sent again gets the recorded end.
+// TestKilledBetweenQuestionAndAnswer: Holdpoint is killed after the question, and again after its
+// answer. The answer must find its question, an approved action must run once, and the same answer
+// sent again must get the recorded end.
 func TestKilledBetweenQuestionAndAnswer(t *testing.T) {
 	t.Parallel()
 	onDurableStores(t, func(t *testing.T, _ durableStore, b *backend, env map[string]string) {
@@ -101,7 +102,7 @@ func TestKilledBetweenQuestionAndAnswer(t *testing.T) {
 	})
 }
 
-// A turn sends each request to the next of several Holdpoints.
+// A turn is a server that sends the requests to several Holdpoints in turn.
 type turn struct {
 	*httptest.Server
 	at atomic.Int64
@@ -119,20 +120,22 @@ func inTurn(t *testing.T, all ...*holdpoint) *turn {
 		proxies[n] = &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
 	}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		_ = http.NewResponseController(w).EnableFullDuplex() // golang/go#40747
+		_ = http.NewResponseController(w).EnableFullDuplex() // see golang/go#40747
 		proxies[int(r.at.Add(1)-1)%len(all)].ServeHTTP(w, req)
 	}))
 	t.Cleanup(r.Close)
 	return r
 }
 
-// TestTwoReplicas: two replicas are behind a balancer that ignores threads. One asks, the other
-// gets the answer, and the first then reports the same end.
+// TestTwoReplicas: a balancer that ignores threads is in front of two replicas. One replica asks
+// the question, and the other one gets the answer. When the first one gets the same answer, it must
+// report the same end.
 func TestTwoReplicas(t *testing.T) {
 	t.Parallel()
 	onDurableStores(t, func(t *testing.T, s durableStore, b *backend, env map[string]string) {
 		if !s.shared {
-			// Only one process can use a file. The second one refuses runs.
+			// Only one process at a time can use a file. The second process must say that another
+			// one has the file, and must not listen.
 			first := ownHoldpoint(t, b.url(), env)
 			if second, err := startHoldpoint(t.Name(), b.url(), env); err == nil || !strings.Contains(err.Error(), "another process has") {
 				t.Errorf("a second process on the store: %v, %v", second, err)
@@ -143,14 +146,14 @@ func TestTwoReplicas(t *testing.T) {
 		one, two := ownHoldpoint(t, b.url(), env), ownHoldpoint(t, b.url(), env)
 		w := world{b: b, h: &holdpoint{address: inTurn(t, one, two).URL}, version: newest}
 		approved, other := w.paused(t, "approve", 1), (*client)(nil)
-		other = approved.another(t) // the page in another tab, whose answer reaches the first replica
+		other = approved.another(t) // another tab, whose answer gets to the first replica
 		yes := step{resume: []entry{accept(approved.pending[0].str("id"))}}
 		approved.finish(t, yes)
 		other.finish(t, yes)
 		w.did(t, approved, 2, map[string]int{"delete": 1})
 
 		left := w.paused(t, "approve", 1)
-		one.kill() // whichever replica has asked, the other has the question in the store
+		one.kill() // the question is in the store, whichever replica has asked
 		w.h = two
 		left.url = two.address + "/approve"
 		moved := newClient(t, shared.through, newest, two.address+"/approve", left.thread, left.messages)

@@ -19,16 +19,17 @@ import (
 	"testing"
 )
 
-// exampleStacks are the folders of examples/, each with the stack whose packages it uses.
+// exampleStacks lists the folders of examples/. Each is the name of a stack, and the example uses
+// the packages of that stack.
 var exampleStacks = []stack{
 	{"langgraph", "0.0.47"}, {"agentframework", "1.7.0"}, {"strands", "1.62.0"}, {"strands-ts", "1.19.0"},
 	{"pydanticai", "2.68.0"}, {"mastra", "1.1.2"}, {"ag2", "1.2.1"}, {"crewai", "1.0.0"}, {"adk", "0.11.0"},
 	{"agno", "3.1.10"}, {"langgraph-server-py", "0.16.7"},
 }
 
-// TestExamples starts each example by its one command, denies once, and then follows its README: it
-// gets a question, approves, and sends the approval again. The agent prints a line for each file
-// that it deletes.
+// TestExamples starts each example by its one command. It denies one question, and then does what
+// the README says: it gets a question, approves it, and sends the approval again. The agent prints
+// a line for each file that it deletes, and must delete the approved file once.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	folders, err := filepath.Glob("../examples/*/run.sh")
@@ -64,7 +65,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// An exampleReadme has the commands of an example's README, and the payload of a denial.
+// An exampleReadme has the commands in an example's README that ask and approve, and the payload of
+// a no.
 type exampleReadme struct{ ask, approve, no string }
 
 var (

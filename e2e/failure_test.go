@@ -15,13 +15,14 @@ import (
 	"testing"
 )
 
-// A front is a proxy between Holdpoint and a backend, which can fail.
+// A front is a proxy between Holdpoint and a backend. It can behave like a backend that fails.
 type front struct {
 	address string
 	server  *http.Server
-	ends    func(w http.ResponseWriter, r *http.Request) // serves POSTs in place of the backend while it fails
-	fails   atomic.Bool
-	proxy   *httputil.ReverseProxy
+	// handles POST requests while the front fails
+	ends  func(w http.ResponseWriter, r *http.Request)
+	fails atomic.Bool
+	proxy *httputil.ReverseProxy
 }
 
 func newFront(t *testing.T, b *backend, ends func(w http.ResponseWriter, r *http.Request)) *front {
@@ -50,7 +51,8 @@ func (f *front) listen(t *testing.T, address string) {
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !f.fails.Load() {
-		// A plain ReverseProxy cuts some fast streams of a POST (golang/go#40747).
+		// Without full duplex, a ReverseProxy cuts off some fast streams of a POST
+		// (golang/go#40747).
 		http.NewResponseController(w).EnableFullDuplex()
 		f.proxy.ServeHTTP(w, r)
 		return
@@ -59,7 +61,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.ends(w, r)
 }
 
-// off makes the front fail, or closes it if ends is nil.
+// off makes the front fail. If ends is nil, it closes the front's listener.
 func (f *front) off(t *testing.T) {
 	if f.ends == nil {
 		f.server.Close()
@@ -76,9 +78,9 @@ func (f *front) on(t *testing.T) {
 	f.fails.Store(false)
 }
 
-// forgets makes Holdpoint notice that its idle connections to a stopped backend are dead. On such a
-// connection a run would be cut off and not refused. It sends GETs until one needs a new
-// connection.
+// forgets waits until Holdpoint has dropped its idle connections to a stopped backend. On such a
+// connection a run would be cut off, and not refused. forgets sends GET requests until one needs a
+// new connection, and gets 502.
 func (h *holdpoint) forgets(t *testing.T) {
 	t.Helper()
 	if !eventually(func() bool {
@@ -114,8 +116,8 @@ var (
 	sendsTooMuch = func(w http.ResponseWriter, r *http.Request) {
 		sendStream(w, started+`data: {"type":"CUSTOM","name":"x","value":"`+strings.Repeat("x", 2<<20)+"\"}\n\n")
 	}
-	// smallFrames is for backends that send a frame over the limit, because a frame over the
-	// default limit would take a second.
+	// smallFrames lowers the limit of a frame, because a frame over the default limit would take a
+	// second.
 	smallFrames = map[string]string{"HOLDPOINT_MAX_FRAME_BYTES": "1MiB"}
 	compresses  = func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", "zstd")
@@ -126,8 +128,8 @@ var (
 	notFound    = func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }
 )
 
-// failing runs test for two adapter versions and every client, each with its own front and
-// Holdpoint.
+// failing runs test for two versions of the adapter and every client. Each version has its own
+// front and its own Holdpoint. The front fails by ends.
 func failing(t *testing.T, ends func(w http.ResponseWriter, r *http.Request), test func(t *testing.T, w world, f *front)) {
 	t.Helper()
 	for _, b := range shared.backends[:2] {
@@ -144,8 +146,8 @@ func failing(t *testing.T, ends func(w http.ResponseWriter, r *http.Request), te
 	}
 }
 
-// both runs test twice: next returns the client that saw the failure, or a new client on its
-// thread.
+// both runs test twice. The first time, next returns the client itself, which saw the failure. The
+// second time, next returns a new client of the same thread.
 func both(t *testing.T, test func(t *testing.T, next func(*client) *client)) {
 	t.Helper()
 	t.Run("the same client", func(t *testing.T) { test(t, func(c *client) *client { return c }) })
@@ -153,13 +155,13 @@ func both(t *testing.T, test func(t *testing.T, next func(*client) *client)) {
 }
 
 // TestTheBackendFailsAnOrdinaryRun: the backend does not end an ordinary run properly. The client
-// gets one RUN_ERROR, and the thread works again when the backend does.
+// must get one RUN_ERROR. As soon as the backend works again, the thread must work too.
 func TestTheBackendFailsAnOrdinaryRun(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
 		ends func(w http.ResponseWriter, r *http.Request)
-		code string // "": the status is passed on
+		code string // "": the client gets the backend's status
 	}{
 		{"unreachable", nil, "UPSTREAM_UNREACHABLE"},
 		{"answers JSON", answersJSON, "UPSTREAM_STATUS"},
@@ -191,8 +193,8 @@ func TestTheBackendFailsAnOrdinaryRun(t *testing.T) {
 	}
 }
 
-// TestTheBackendTurnsAResumeAway: a resume did not reach the backend, or was refused. The pause
-// stays open, and the same answers are accepted when the backend is back.
+// TestTheBackendTurnsAResumeAway: the backend did not get a resume, or refused it. The question
+// must stay open, and the same answer must be accepted when the backend is back.
 func TestTheBackendTurnsAResumeAway(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -225,9 +227,9 @@ func TestTheBackendTurnsAResumeAway(t *testing.T) {
 	}
 }
 
-// TestAResumeInDoubtIsNotSentAgain: after a resume it is unknown whether the backend acted. The
-// client is told once, and the answer is never sent again. In this test the backend did not act: it
-// asks again, and a new answer is accepted.
+// TestAResumeInDoubtIsNotSentAgain: after a resume, nobody knows whether the backend has acted. The
+// client must learn this once, and the answer must never be sent again. In this test the backend
+// did not act: it asks again, and the new question must accept an answer.
 func TestAResumeInDoubtIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -257,8 +259,9 @@ func TestAResumeInDoubtIsNotSentAgain(t *testing.T) {
 					c.refused(t, s, "RESUME_IN_DOUBT", false)
 					w.did(t, c, 1, nil)
 					// The backend still waits, and asks again. Holdpoint cannot know that the first
-					// answer never reached it. If it had, the backend would carry it out whatever
-					// the next answer is. So only the same answer is accepted.
+					// answer never reached the backend. If it had, the backend would carry out that
+					// answer, whatever the next answer is. So Holdpoint must accept only the same
+					// answer.
 					a = c.run(t, c.denying(step{say: "plain and patient"}, nil)).answer(t)
 					if len(c.pending) != 1 {
 						t.Fatalf("not asked again: %s", terminal(a))
@@ -274,8 +277,8 @@ func TestAResumeInDoubtIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// recovers is like goesOn, but the backend may have an open question, which it asks again after the
-// client's ordinary message. That question is denied.
+// recovers checks that an ordinary message is answered, like goesOn. But the backend may first ask
+// its open question again. Then recovers denies that question.
 func (c *client) recovers(t *testing.T, deny any) {
 	t.Helper()
 	const most = 4
@@ -289,8 +292,8 @@ func (c *client) recovers(t *testing.T, deny any) {
 	t.Fatalf("an ordinary message was not answered within %d requests", most)
 }
 
-// TestAnErrorInTheGraph: an exception in the graph cuts the adapter's stream off. The client gets
-// one RUN_ERROR and a proper end.
+// TestAnErrorInTheGraph: an exception in the graph cuts off the adapter's stream. The client must
+// get one RUN_ERROR and a proper end of the stream, and the thread must continue.
 func TestAnErrorInTheGraph(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -306,7 +309,7 @@ func TestAnErrorInTheGraph(t *testing.T) {
 }
 
 // TestADenialAfterAFailedApproval: an approved node acts and then fails. LangGraph keeps the first
-// answer and asks again. Whatever the next answer is, it runs the node with the first one, so
+// answer and asks again. At any next answer, LangGraph runs the node with the first answer, so
 // Holdpoint must not send a denial.
 func TestADenialAfterAFailedApproval(t *testing.T) {
 	t.Parallel()
@@ -322,7 +325,7 @@ func TestADenialAfterAFailedApproval(t *testing.T) {
 			c = next(c)
 			for range 4 {
 				s := c.denying(step{say: "plain and worried"}, no)
-				for n := range s.resume { // an ordinary denial in place of "cancelled"
+				for n := range s.resume { // denies in place of a cancel
 					s.resume[n] = reject(s.resume[n].ID)
 				}
 				c.run(t, s)
@@ -335,10 +338,10 @@ func TestADenialAfterAFailedApproval(t *testing.T) {
 	})
 }
 
-// Tests in which the backend dies.
+// The backend dies in the tests below.
 
-// mortal returns a world with its own backend, which the test may kill, and its own Holdpoint. The
-// backend's ledger survives.
+// mortal returns a world with a backend of its own, which the test may kill, and a Holdpoint of its
+// own. The backend's ledger is kept when the backend dies.
 func mortal(t *testing.T, version string) world {
 	t.Helper()
 	s, err := startServer(stack{"langgraph", version}, filepath.Join(t.TempDir(), "ledger"))
@@ -350,7 +353,7 @@ func mortal(t *testing.T, version string) world {
 	return world{b: b, h: ownHoldpoint(t, b.url(), nil)}
 }
 
-// dying calls test for two adapter versions.
+// dying runs test for two versions of the adapter, each with a backend that the test may kill.
 func dying(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	for _, version := range []string{"0.0.42", "0.0.43"} {
@@ -361,8 +364,8 @@ func dying(t *testing.T, test func(t *testing.T, w world)) {
 	}
 }
 
-// crew returns two clients of each version on threads of their own: one that sees the whole run,
-// and one that a new client will replace.
+// crew returns six clients, each on a thread of its own. There are two of each version: one for the
+// whole test, and one that the test replaces by a new client.
 func crew(t *testing.T, w world, arrange func(w world) *client) []*client {
 	t.Helper()
 	var all []*client
@@ -373,8 +376,8 @@ func crew(t *testing.T, w world, arrange func(w world) *client) []*client {
 	return all
 }
 
-// TestTheBackendForgetsThePause: the backend is restarted between pause and answer, and its
-// checkpoints were in memory. It does not have the thread of the answer, and starts the graph
+// TestTheBackendForgetsThePause: the backend is restarted between the question and its answer, and
+// its checkpoints were in memory. It does not know the thread of the answer, and starts the graph
 // without input. Whatever that run does, Holdpoint must not report it as a success of the approved
 // action.
 func TestTheBackendForgetsThePause(t *testing.T) {
@@ -386,10 +389,11 @@ func TestTheBackendForgetsThePause(t *testing.T) {
 			answer any
 			deny   any
 		}{
-			// Without input this graph ends normally. Only the missing history shows what happened.
+			// Without input, this graph ends normally. Only the missing history shows that the
+			// question is lost.
 			{"hitl", 2, map[string]any{"decisions": []any{map[string]any{"type": "approve"}, map[string]any{"type": "approve"}}},
 				map[string]any{"decisions": []any{map[string]any{"type": "reject"}, map[string]any{"type": "reject"}}}},
-			// This graph asks the same question again.
+			// Without input, this graph asks the same question again.
 			{"approve", 1, yes, no},
 		} {
 			t.Run(test.graph, func(t *testing.T) {
@@ -417,8 +421,9 @@ func TestTheBackendForgetsThePause(t *testing.T) {
 	})
 }
 
-// TestTheBackendDiesInMidResume: the backend dies while an approved action runs, so the outcome is
-// unknown. The client is told once, the answer is not sent again, and the thread continues.
+// TestTheBackendDiesInMidResume: the backend dies while an approved action runs, so nobody knows
+// whether the action has finished. The client must learn this once, the answer must not be sent
+// again, and the thread must continue.
 func TestTheBackendDiesInMidResume(t *testing.T) {
 	t.Parallel()
 	dying(t, func(t *testing.T, w world) {
@@ -458,8 +463,8 @@ func TestTheBackendDiesInMidResume(t *testing.T) {
 }
 
 // TestHoldpointForgetsThePause: Holdpoint is restarted with its store in memory, while the backend
-// still waits. An answer is refused, because its question is unknown. After an ordinary message the
-// backend asks again.
+// still waits. An answer must be refused, because Holdpoint does not know its question. At an
+// ordinary message the backend must ask again.
 func TestHoldpointForgetsThePause(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.backends {

@@ -27,44 +27,44 @@ import (
 	"time"
 )
 
-// patience bounds every wait for something that must happen. It is not a statement about speed.
+// patience is the longest wait for something that must happen. No test expects it to happen faster.
 const patience = 90 * time.Second
 
-// shared is filled by TestMain and used by all tests. Only its backends keep state, by thread, and
-// every test uses threads of its own.
+// shared has what all tests use. TestMain fills it. Only the backends in it keep state, for each
+// thread, and every test uses threads of its own.
 var shared struct {
 	binary    string
-	dir       string   // for files of the processes; removed at the end
-	python    sync.Map // stack to its Python interpreter, or its node
+	dir       string   // for files of the processes, removed at the end
+	python    sync.Map // maps a stack to its Python interpreter or its node
 	backends  []*backend
-	proxies   map[string]*holdpoint // by backend.name
-	agents    []*backend            // every version of Agent Framework in every mode
-	tooOld    *backend              // the version of Agent Framework before 1.0.0rc7
-	auto      *holdpoint            // the Holdpoint in front of all of them
-	strandsPy []*server             // every version of Strands in Python
+	proxies   map[string]*holdpoint // by the name of the backend
+	agents    []*backend            // Agent Framework: each version in each mode
+	tooOld    *backend              // an Agent Framework before 1.0.0rc7
+	auto      *holdpoint            // in front of every Agent Framework
+	strandsPy []*server             // Strands in Python: each version
 	strands   *strandsTS
-	through   *driver // clients of Holdpoint, which must never get a broken stream
-	direct    *driver // clients of a backend without Holdpoint
+	through   *driver // clients of Holdpoint; no stream may break off
+	direct    *driver // clients of backends, without Holdpoint
 }
 
-// A stack is one version of a framework's adapter: the folder with its server, and the version that
-// is pinned.
+// A stack is one version of a framework's adapter. framework is the folder with its server, and
+// version is the pinned version.
 type stack struct{ framework, version string }
 
-// tooOld is a version of agent-framework-ag-ui before 1.0.0rc7. Behind Holdpoint its questions are
-// refused.
+// tooOld is a version of agent-framework-ag-ui before 1.0.0rc7. Holdpoint refuses the questions of
+// such a version.
 var tooOld = stack{"agentframework", "1.0.0b260116"}
 
-// stacks are the stacks that are installed and started for all tests.
+// stacks are installed and started before the tests, and all tests share them.
 var stacks = []stack{
 	{"langgraph", "0.0.42"}, {"langgraph", "0.0.43"},
 	tooOld, {"agentframework", "1.0.0rc7"}, {"agentframework", "1.0.0rc8"}, {"agentframework", "1.7.0"},
 	{"strands", "1.40.0"}, {"strands", "1.62.0"}, {"strands-ts", "1.19.0"},
 }
 
-// served returns the stacks that this run starts: all, or those of the frameworks in
-// E2E_FRAMEWORKS, which is for writing a test. Tests of other frameworks are then skipped, which
-// the output reports.
+// served returns the stacks that are started. If E2E_FRAMEWORKS is set, these are only the stacks
+// of the frameworks in it, which saves time while you write a test. The tests of other frameworks
+// are then skipped, and the output says so.
 func served() []stack {
 	only, ok := os.LookupEnv("E2E_FRAMEWORKS")
 	if !ok {
@@ -75,15 +75,14 @@ func served() []stack {
 	return slices.DeleteFunc(slices.Clone(stacks), func(s stack) bool { return !slices.Contains(names, s.framework) })
 }
 
-// node reports whether the server runs in node, with the packages of the folder's
-// package-lock.json.
+// node reports whether the stack's server runs in Node, with the packages in its package-lock.json.
 func (s stack) node() bool {
 	_, err := os.Stat(filepath.Join(s.framework, "package-lock.json"))
 	return err == nil
 }
 
-// moreAtOnce sets -parallel to three tests for each core, unless it is given, because the tests
-// mostly wait for processes.
+// moreAtOnce sets -parallel to three tests for each core, because the tests spend most of their
+// time waiting for processes. If -parallel is given, it stays.
 func moreAtOnce() {
 	flag.Parse()
 	given := false
@@ -151,7 +150,8 @@ func setUp() error {
 		install = append(install, func() (err error) { interpreters[i], err = environment(python, s); return })
 		ledger := ""
 		if strings.HasPrefix(s.framework, "strands") {
-			ledger = filepath.Join(dir, s.framework+"-"+s.version) // the files and sessions are next to it
+			// its files and sessions are next to it
+			ledger = filepath.Join(dir, s.framework+"-"+s.version)
 		}
 		start = append(start, func() (err error) { servers[i], err = startServer(s, ledger); return })
 	}
@@ -191,10 +191,10 @@ func setUp() error {
 	return setUpStrandsTS(servers)
 }
 
-// Required programs and installation.
+// The functions below find required programs and install packages.
 
-// requireTools returns the Python for environments, or an error that lists the missing programs in
-// one line.
+// requireTools returns the Python from which environments are made. If programs are missing, it
+// returns an error that lists them in one line.
 func requireTools() (string, error) {
 	var missing []string
 	python := ""
@@ -222,7 +222,8 @@ func requireTools() (string, error) {
 	return python, nil
 }
 
-// lockCache prevents two test processes from installing into the same folders at once.
+// lockCache keeps two test processes from installing into the same folders at once. unlock ends
+// that.
 func lockCache() (unlock func(), err error) {
 	if err := os.MkdirAll(".cache", 0o755); err != nil {
 		return nil, err
@@ -249,10 +250,11 @@ func buildBinary(to string) error {
 	return nil
 }
 
-// environment finds or makes the virtual environment of a stack, and returns its interpreter. The
-// name contains a digest of the pins and of the Python, so that a change of either makes a new one.
-// A marker, written last, shows that it is complete. For a node stack the interpreter is the node
-// in its packages, because Strands needs a newer one than the clients.
+// environment finds or makes the virtual environment of a stack, and returns the interpreter in it.
+// The name of the environment contains a digest of the pinned packages and of the Python, so that a
+// change of either makes a new environment. A marker file, written last, shows that an environment
+// is complete. For a Node stack, the interpreter is the Node among its packages, because Strands
+// needs a newer Node than the clients.
 func environment(python string, s stack) (string, error) {
 	if s.node() {
 		node, err := filepath.Abs(filepath.Join(s.framework, "node_modules", ".bin", "node"))
@@ -287,11 +289,11 @@ func environment(python string, s stack) (string, error) {
 	return interpreter, os.WriteFile(marker, nil, 0o644)
 }
 
-// uvVersion is the version of uv, which makes an environment in one second instead of pip's ten: it
-// writes each package once, and links it into every environment.
+// uvVersion is the version of uv. uv makes an environment in one second, and pip in ten: uv writes
+// each package to the disk once, and links it into every environment.
 const uvVersion = "0.13.9"
 
-// uv installs uv itself, and returns its path.
+// uv installs the program uv, and returns its path.
 var uv = sync.OnceValues(func() (string, error) {
 	python, err := requireTools()
 	if err != nil {
@@ -311,9 +313,9 @@ var uv = sync.OnceValues(func() (string, error) {
 	return path, insist(interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv=="+uvVersion)
 })
 
-// install makes an environment from a file of requirements. The file lists all packages, so nothing
-// is resolved, and exactly the listed versions are installed. If uv fails, pip is used, because uv
-// does not read pip's configuration.
+// install makes an environment from a file of requirements. The file lists all packages with their
+// versions, so nothing is resolved, and exactly these versions are installed. If uv fails, install
+// uses pip, because uv does not read pip's configuration.
 func install(python, dir, requirements string) error {
 	err := installByUV(python, dir, requirements)
 	if err == nil {
@@ -342,10 +344,11 @@ func installByUV(python, dir, requirements string) error {
 	return insist(path, append([]string{"pip", "install", "--no-deps", "--python", filepath.Join(dir, "bin", "python"), "-r", requirements}, more...)...)
 }
 
-// installing has a mutex for each folder with packages, because two tests may need the same ones.
+// installing has a mutex for each folder of packages, because two tests may need the packages of
+// the same folder.
 var installing sync.Map
 
-// installPackages installs the packages of a folder's package-lock.json.
+// installPackages installs the npm packages in the package-lock.json of a folder.
 func installPackages(folder string) error {
 	one, _ := installing.LoadOrStore(folder, new(sync.Mutex))
 	one.(*sync.Mutex).Lock()
@@ -364,7 +367,8 @@ func installPackages(folder string) error {
 	return os.WriteFile(marker, nil, 0o644)
 }
 
-// insist runs a command that uses the network up to three times.
+// insist runs a command that uses the network. If the command fails, insist tries it again, three
+// times in all.
 func insist(name string, args ...string) error {
 	var err error
 	for attempt := range 3 {
@@ -392,7 +396,7 @@ func inParallel(jobs ...func() error) error {
 	return errors.Join(errs...)
 }
 
-// Processes.
+// Processes that the tests start.
 
 var ending struct {
 	sync.Mutex
@@ -415,8 +419,8 @@ func stopAll() {
 	}
 }
 
-// A process runs in its own process group, and ends when its standard input ends, so that it never
-// outlives the tests.
+// A process is a process that the tests have started. It runs in a process group of its own, and
+// ends when its standard input ends, so it never outlives the tests.
 type process struct {
 	name  string
 	cmd   *exec.Cmd
@@ -424,7 +428,7 @@ type process struct {
 	out   *bufio.Reader
 	log   lines
 	once  sync.Once
-	gone  chan struct{} // closed when it has ended
+	gone  chan struct{} // closed when the process has ended
 }
 
 func startProcess(name string, cmd *exec.Cmd) (*process, error) {
@@ -434,7 +438,8 @@ func startProcess(name string, cmd *exec.Cmd) (*process, error) {
 	if p.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	// StdoutPipe is not used, because Wait would close it while it is still read.
+	// cmd.StdoutPipe is not used here, because cmd.Wait would close it while it is still being
+	// read.
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -452,7 +457,7 @@ func startProcess(name string, cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// kill ends the process group at once, as a crash would.
+// kill ends the process group at once with SIGKILL, like a crash.
 func (p *process) kill() {
 	p.once.Do(func() {
 		syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
@@ -461,7 +466,8 @@ func (p *process) kill() {
 	})
 }
 
-// A lines keeps the last lines that a process writes to stderr, and can wait for a line.
+// A lines keeps the last lines that a process has written to its standard error. It can wait for a
+// line.
 type lines struct {
 	mu   sync.Mutex
 	rest []byte
@@ -502,7 +508,8 @@ func (l *lines) find(match func(string) bool) (string, bool) {
 	return "", false
 }
 
-// eventually polls until ok returns true, and gives up after patience.
+// eventually calls ok until it returns true, and then returns true. After the duration patience it
+// returns false.
 func eventually(ok func() bool) bool {
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if ok() {
@@ -512,34 +519,33 @@ func eventually(ok func() bool) bool {
 	return false
 }
 
-// Backends.
+// Backends of the tests.
 
-// A server is one process of a stack's server.py or server.mjs. It serves every mode of its
-// adapter.
+// A server is one process of a stack's server.py or server.mjs. It serves its adapter in all modes.
 type server struct {
 	*process
 	stack
 	ledger string
-	args   []string // further arguments
-	env    []string // further environment
+	args   []string // additional arguments
+	env    []string // additional variables
 	port   int
 	modes  []string // the modes that it serves
 }
 
-// interpreter returns the program that runs the servers of an installed stack.
+// interpreter returns the program that runs the servers of an installed stack, such as its Python.
 func interpreter(s stack) string {
 	found, _ := shared.python.Load(s)
 	name, _ := found.(string)
 	return name
 }
 
-// everyServer lists all servers that were started.
+// everyServer lists all servers that the tests have started.
 var everyServer struct {
 	sync.Mutex
 	all []*process
 }
 
-// saidByServers prints the last output of each server, because it may show why a test failed.
+// saidByServers prints the last lines of each server's output, which may show why a test failed.
 func saidByServers() {
 	everyServer.Lock()
 	defer everyServer.Unlock()
@@ -589,10 +595,10 @@ func (s *server) start() error {
 	return nil
 }
 
-// crash kills the backend, which loses its threads if its checkpointer is in memory.
+// crash kills the server. If the server keeps its threads in memory, they are lost.
 func (s *server) crash() { s.kill() }
 
-// back starts the backend again at the same address. Only its ledger is kept.
+// back starts the server again at the same address. Only its ledger is kept.
 func (s *server) back(t *testing.T) {
 	t.Helper()
 	var err error
@@ -603,7 +609,7 @@ func (s *server) back(t *testing.T) {
 
 func (s *server) base() string { return fmt.Sprintf("http://127.0.0.1:%d", s.port) }
 
-// A backend is one row of the matrix: an adapter version with one set of options.
+// A backend is one version of an adapter in one mode (a set of options).
 type backend struct {
 	name, mode string
 	server     *server
@@ -611,31 +617,31 @@ type backend struct {
 
 func (b *backend) url() string { return b.server.base() + "/" + b.mode }
 
-// showsIDs reports whether the stream has native ids. Without raw events and without the outcome it
-// has none.
+// showsIDs reports whether the backend's stream has LangGraph's ids of questions. In the mode quiet
+// it has none: there are neither raw events nor the interrupt outcome.
 func (b *backend) showsIDs() bool { return b.mode != "quiet" }
 
-// A ledger is the backend's record of what happened on a thread.
+// A ledger is what a backend has recorded about a thread.
 type ledger struct {
 	Counts  map[string]int
 	Effects []struct {
 		Name, Type string
-		Answer     any            // of a graph: the answer that it got
-		Args       map[string]any // of an agent's tool: the arguments
+		Answer     any            // graphs: the answer that the graph got
+		Args       map[string]any // agents: the arguments of the tool
 	}
 	Nodes []string
 	Runs  []struct {
 		Mode, Graph string
-		Session     string // of a native Strands server: the session header
-		Prompt      any    // of a native Strands server: the prompt
-		Resume      any    // of an adapter of Strands or LangGraph: the resume array
-		Command     any    // of LangGraph's adapter: command.resume
-		Key, Auth   string // of LangGraph's own server: x-api-key and Authorization
+		Session     string // native Strands: the session header
+		Prompt      any    // native Strands: the prompt
+		Resume      any    // adapters of Strands and LangGraph: the resume array
+		Command     any    // LangGraph's adapter: command.resume
+		Key, Auth   string // LangGraph's own server: x-api-key, Authorization
 	}
 	Files []string // files that the thread still has
 	Seen  []struct {
-		Complaints []string // of an agent: the parts of its model's input that a provider would refuse
-		Results    []string // of an agent: the results in its model's input
+		Complaints []string // agents: what a provider would refuse
+		Results    []string // agents: the results that the model got
 	}
 }
 
@@ -646,7 +652,7 @@ func (b *backend) ledger(t *testing.T, thread string) ledger {
 	return l
 }
 
-// reached waits until a node of the graph waits at the gate.
+// reached waits until a node of the graph waits at the gate with this name.
 func (b *backend) reached(t *testing.T, gate string) {
 	t.Helper()
 	if !eventually(func() bool {
@@ -685,16 +691,18 @@ func getJSON(t *testing.T, address string, into any) {
 	}
 }
 
-// The binary.
+// The built binary of Holdpoint.
 
 type holdpoint struct {
 	*process
 	address string // http://host:port
 }
 
-// startHoldpoint runs the built binary with only HOLDPOINT_* variables in its environment.
+// startHoldpoint starts the built binary in front of upstream. env has additional HOLDPOINT_*
+// variables.
 func startHoldpoint(name, upstream string, env map[string]string) (*holdpoint, error) {
-	// The shell kills the binary when the test's end of the pipe is closed, however the tests end.
+	// The shell waits until the test's end of the pipe is closed, which happens however the tests
+	// end. Then it kills the binary.
 	const watch = `exec 3<&0; "$0" 3<&- & p=$!; { read -r _ <&3; kill -KILL $p; } >/dev/null 2>&1 & wait $p`
 	cmd := exec.Command("/bin/sh", "-c", watch, shared.binary)
 	cmd.Env = []string{
@@ -737,7 +745,7 @@ func startHoldpoint(name, upstream string, env map[string]string) (*holdpoint, e
 
 var addressPattern = regexp.MustCompile(`^127\.0\.0\.1:[0-9]+$`)
 
-// ownHoldpoint starts a Holdpoint for a single test.
+// ownHoldpoint starts a Holdpoint that only one test uses, and kills it at the end of the test.
 func ownHoldpoint(t *testing.T, upstream string, env map[string]string) *holdpoint {
 	t.Helper()
 	h, err := startHoldpoint(t.Name(), upstream, env)

@@ -11,42 +11,45 @@ import (
 	"testing"
 )
 
-// A twiceBackend is a real backend that uses the last of two equal keys.
+// A twiceBackend is a real backend that reads the last of two equal keys in a JSON object.
 type twiceBackend struct {
 	b        *backend
 	agent    string
-	order    string // makes it ask about one call
+	order    string // the order that makes it ask about a call
 	dialects []string
 	env      map[string]string
 	accept   answer
 	reject   answer
-	// bodies are runs with a repeated key, by name. Each approves a call if the last of the two
-	// keys is used: the waiting call, or an invented one. history has the client's messages, as
-	// JSON.
+	// bodies has functions that make runs with a repeated key. The keys of the map describe them.
+	// If the last of the two equal keys is read, the run approves a call: the waiting call, or an
+	// invented one. history has the client's messages as JSON, without brackets.
 	bodies map[string]func(history, call, native string) string
-	fooled string // the name of the body that the backend itself reads as an approval of the waiting call
+	fooled string // the body that the backend reads as an approval
 }
 
-// twiceRun returns a run with these messages and members.
+// twiceRun returns the body of a run. messages is the content of its member messages, and more has
+// further members.
 func twiceRun(messages, more string) string {
 	return fmt.Sprintf(`{"threadId":"THREAD","runId":"%s","state":{},"tools":[],"context":[],"forwardedProps":{},"messages":[%s]%s}`, fresh("run"), messages, more)
 }
 
-// twiceMessage returns a function that makes a run with a tool message added to the history.
+// twiceMessage returns a function that makes a run. A tool message with members is added to the
+// history.
 func twiceMessage(members string) func(history, call, native string) string {
 	return func(history, call, native string) string {
 		return twiceRun(history+`,{"id":"`+fresh("twice")+`",`+strings.ReplaceAll(members, "CALL", call)+`}`, "")
 	}
 }
 
-// twiceProps returns a function that makes a run with forwardedProps added.
+// twiceProps returns a function that makes a run with props as its forwardedProps.
 func twiceProps(props string) func(history, call, native string) string {
 	return func(history, call, native string) string {
 		return strings.Replace(twiceRun(history, ""), `"forwardedProps":{}`, `"forwardedProps":`+strings.ReplaceAll(props, "NATIVE", native), 1)
 	}
 }
 
-// twiceMade returns a function that makes a run with an invented call and a tool message for it.
+// twiceMade returns a function that makes a run. An invented call and a tool message with members
+// are added to the history. If more is not "", it replaces the member tools.
 func twiceMade(members, more string) func(history, call, native string) string {
 	return func(history, call, native string) string {
 		id := fresh("made")
@@ -115,8 +118,8 @@ func twiceBackends(t *testing.T) (list []twiceBackend) {
 	return list
 }
 
-// TestAKeyTwiceRunsNothing: in every state of the question, a request with a repeated key has no
-// effect, and the chat continues. Without Holdpoint the backend would act on it.
+// TestAKeyTwiceRunsNothing: a request with a repeated key must have no effect in any state of the
+// question, and the chat must continue. Without Holdpoint the backend would act on the request.
 func TestAKeyTwiceRunsNothing(t *testing.T) {
 	t.Parallel()
 	for _, one := range twiceBackends(t) {
@@ -147,7 +150,8 @@ func TestAKeyTwiceRunsNothing(t *testing.T) {
 						t.Errorf("it is not fooled, so this test says nothing: %v", effects)
 					}
 				})
-				// sends sends all bodies. Only what ran before may have run afterwards.
+				// sends sends all bodies. Each must be refused, and no other calls than those in
+				// ran may have run afterwards.
 				sends := func(t *testing.T, c *client, call, native string, ran ...string) {
 					t.Helper()
 					runs := len(one.b.ledger(t, c.thread).Runs)
@@ -212,7 +216,7 @@ func TestAKeyTwiceRunsNothing(t *testing.T) {
 	}
 }
 
-// body returns one of the bodies, with the messages that the client has of its thread.
+// body returns the body with the name, for the client's thread and with the client's messages.
 func (one twiceBackend) body(c *client, name, call, native string) string {
 	history := text(c.messages)
 	body := one.bodies[name](history[1:len(history)-1], call, native)

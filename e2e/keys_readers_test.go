@@ -20,13 +20,14 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A keyReader counts the keys that a parser finds in JSON texts, with -1 for a text that it
-// rejects. It sends the counts of each text in order, and closes the channel after the last one or
-// at a failure.
+// A keyReader counts the keys that real parsers find in each of the JSON texts. For each text, in
+// order, it sends the counts by parser. A count of -1 means that the parser rejects the text. It
+// closes the channel after the last text, or earlier if it fails.
 type keyReader func(texts [][]byte) <-chan map[string]int
 
-// keyProgram starts a program that writes a line of counts for each line of hex digits. It gets all
-// texts at the start, so that neither side waits for each line.
+// keyProgram starts a program that reads a text in hexadecimal digits from each line, and writes a
+// line of counts for it. The program gets all texts at the start, so neither side waits for each
+// line.
 func keyProgram(t *testing.T, name string, args ...string) keyReader {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -52,7 +53,7 @@ func keyProgram(t *testing.T, name string, args ...string) keyReader {
 			for _, text := range texts {
 				fmt.Fprintln(all, hex.EncodeToString(text))
 			}
-			_ = all.Flush() // if the program does not read it, it writes no counts
+			_ = all.Flush() // on an error the program writes too few counts
 		}()
 		counts := make(chan map[string]int, len(texts))
 		go func() {
@@ -71,7 +72,8 @@ func keyProgram(t *testing.T, name string, args ...string) keyReader {
 	}
 }
 
-// jackson returns a reader that uses Jackson in Java. Maven installs it into .cache.
+// jackson returns a keyReader that uses the parser Jackson in Java. Maven installs Jackson into
+// .cache.
 func jackson(t *testing.T) keyReader {
 	t.Helper()
 	for _, tool := range []string{"java", "mvn"} {
@@ -106,7 +108,7 @@ func jackson(t *testing.T) keyReader {
 	return keyProgram(t, "java", "-cp", filepath.Join(jars, "*"), filepath.Join("verdict-java", "OfKeys.java"))
 }
 
-// goKeys counts the keys that Go's encoding/json finds.
+// goKeys is a keyReader that uses Go's encoding/json.
 func goKeys(texts [][]byte) <-chan map[string]int {
 	var count func(value any) int
 	count = func(value any) (n int) {
@@ -136,15 +138,17 @@ func goKeys(texts [][]byte) <-chan map[string]int {
 	return counts
 }
 
-// keyParts are parts of keys: letters, the same letters as escapes, in another case and in overlong
-// encodings, and characters that only some parsers distinguish.
+// keyParts are pieces from which the test makes keys. There are letters, the same letters as
+// escapes, in the other case and in overlong encodings, and characters that only some parsers tell
+// apart.
 var keyParts = []string{
 	"r", `\u0072`, `\u0052`, "R", "o", `\u006f`, `\u006F`, "_", `\u005f`, "l", "e", "\u017f", `\u017f`, "s", "S", `\u0073`, "K", "\u212a", "k",
 	"é", `\u00e9`, `\u00E9`, `e\u0301`, `É`, "😀", `\ud83d\ude00`, `\ud83d`, `\ude00`, `\uD83D`, "\ufffd", `\ufffd`, `\u0000`, `\/`, "/", `\u002f`,
 	"\xc1\xb2", "\xe0\x81\xb2", "\xed\xa0\xbd", "\xff", "İ", "ı", "i", "I", "ß", "ss", "ſs", "\ufeff", `\ufeff`, `\n`, `\u000a`, "\u200b", "Σ", "σ", "ς",
 }
 
-// madeUpKeys makes a random object, and counts its keys.
+// madeUpKeys returns a random JSON object, and the number of its keys, where a repeated key counts
+// each time.
 func madeUpKeys(r *rand.Rand, depth int) (text string, n int) {
 	var list []string
 	before := []string{"role"}
@@ -170,10 +174,10 @@ func madeUpKeys(r *rand.Rand, depth int) (text string, n int) {
 	return "{" + strings.Join(list, ",") + "}", n
 }
 
-// caseBlind counts the keys that System.Text.Json distinguishes with PropertyNameCaseInsensitive,
-// as ASP.NET does: it compares the characters, ignoring the case of each letter. No .NET is
-// installed here, so the function follows the documentation. A key with half a surrogate pair is an
-// error.
+// caseBlind counts the keys that .NET's System.Text.Json tells apart with
+// PropertyNameCaseInsensitive, as ASP.NET sets it: the case of each letter is ignored. No .NET is
+// installed here, so the function follows the documentation. A key with half of a surrogate pair is
+// an error.
 func caseBlind(text []byte) int {
 	d := json.NewDecoder(bytes.NewReader(text))
 	var count func() int
@@ -203,9 +207,9 @@ func caseBlind(text []byte) int {
 	return count()
 }
 
-// TestReadersOfKeysAgree: if some parser reads two keys as one, Holdpoint's check reports a
-// repeated key, or refuses the text as invalid UTF-8. And each pair that the check reports is one
-// key for some parser.
+// TestReadersOfKeysAgree: if some parser reads two keys as the same, Holdpoint's check must report
+// a repeated key, or the text must be invalid UTF-8, which Holdpoint refuses too. And if the check
+// reports a repeated key, some parser must read the two keys as the same.
 func TestReadersOfKeysAgree(t *testing.T) {
 	t.Parallel()
 	python := stack{"langgraph", "0.0.43"}

@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// eachElicitation runs test where an MCP server asks before its tool acts, which langchain.mcp
-// turns into an interrupt: with the Python adapter and two versions of langchain, with LangGraph's
-// own server, and with the TypeScript adapter in front of that server.
+// eachElicitation runs test with agents whose tool is on an MCP server. The server asks (an
+// elicitation) before the tool acts, and langchain.mcp turns that into an interrupt. The agents run
+// behind the Python adapter with two versions of langchain, in LangGraph's own server, and behind
+// the TypeScript adapter in front of that server.
 func eachElicitation(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	t.Parallel()
@@ -29,15 +30,15 @@ func eachElicitation(t *testing.T, test func(t *testing.T, w world)) {
 	})
 	t.Run("typescript adapter", func(t *testing.T) {
 		t.Parallel()
-		need(t, "langgraph-server", "1.5.1") // the adapter is in its packages
+		need(t, "langgraph-server", "1.5.1") // the adapter is one of its packages
 		s := need(t, "langgraph-server-py", "0.16.7")
 		test(t, world{b: &backend{name: "langgraph-server-py", server: s}, h: ownHoldpoint(t, s.base()+"/adapter/pays", nil), version: newest})
 	})
 }
 
-// TestElicitation: each key is a question with its message and its schema. An accepted value
-// reaches the tool once, a denial reaches it as a decline and a cancel as a cancel, and the chat
-// continues after each.
+// TestElicitation: each key of the interrupt must become a question with its own message and
+// schema. An accepted value must reach the tool once, a denial must reach it as a decline, and a
+// cancel as a cancel. The chat must continue after each of them.
 func TestElicitation(t *testing.T) {
 	type scene struct {
 		order    string
@@ -68,7 +69,8 @@ func TestElicitation(t *testing.T) {
 			"two rounds":                  {"pay sure then form", [][]answer{{yes}, {content}}, []string{`pay {"reference":"R-5","rounds":2}`}, "done: paid", nil},
 			"two rounds, the second a no": {"pay sure then form", [][]answer{{yes}, {no}}, nil, "done: not paid: form decline", nil},
 		}, func(t *testing.T, c scene) {
-			cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil) // the TypeScript adapter accepts UUIDs only
+			// the TypeScript adapter accepts only UUIDs
+			cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil)
 			s := step{say: c.order}
 			for n, answers := range c.rounds {
 				cl.asksAbout(t, s, len(answers))
@@ -90,12 +92,13 @@ func TestElicitation(t *testing.T) {
 	})
 }
 
-// TestElicitationRefusesWhatTheFormDoesNotTake: an answer that does not fit the form is refused
-// before it is sent, because the tool would get it, or it would cause an error that LangGraph
-// stores. The question stays open.
+// TestElicitationRefusesWhatTheFormDoesNotTake: Holdpoint must refuse an answer that does not fit
+// the form of the elicitation, and keep the question open. Otherwise the tool would get the answer,
+// or LangGraph would store it with an error.
 func TestElicitationRefusesWhatTheFormDoesNotTake(t *testing.T) {
 	eachElicitation(t, func(t *testing.T, w world) {
-		cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil) // the TypeScript adapter accepts UUIDs only
+		// the TypeScript adapter accepts only UUIDs
+		cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil)
 		cl.asksAbout(t, step{say: "pay form"}, 1)
 		for _, payload := range []any{
 			map[string]any{"approved": true}, true, "yes", map[string]any{"reference": 5}, map[string]any{"copies": 2},

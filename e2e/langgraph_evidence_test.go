@@ -16,12 +16,12 @@ import (
 	"testing"
 )
 
-// newestLangGraph is the adapter of November 2026, with langgraph 1.2, whose interrupts have ids of
-// their own within a task.
+// newestLangGraph is the version of the adapter as of November 2026. It uses langgraph 1.2, where
+// each interrupt within a task has its own id.
 const newestLangGraph = "0.0.47"
 
-// everyLangGraph calls test with each version of the adapter in each of its modes, behind a
-// Holdpoint with its defaults.
+// everyLangGraph runs test with each version of the adapter in each of its modes, behind a
+// Holdpoint with default settings.
 func everyLangGraph(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	list := slices.Clone(shared.backends)
@@ -41,16 +41,17 @@ func everyLangGraph(t *testing.T, test func(t *testing.T, w world)) {
 	}
 }
 
-// alone marks a step of a graph whose snapshots contain none of the person's messages, which is
-// correct for these graphs.
+// alone returns the step s without checks of its stream. It is for graphs whose snapshots contain
+// none of the person's messages. That is correct for these graphs, but the checks would complain.
 func alone(s step) step {
 	s.loose = true
 	return s
 }
 
-// TestAnApprovalInTheFirstNodeIsNotLost: the first node asks, and the thread then contains none of
-// the person's messages, because the state has no conversation, the node replaced it, or the node
-// asks in a loop. The approved action runs once, and no client is told that the question was lost.
+// TestAnApprovalInTheFirstNodeIsNotLost: the first node of a graph asks. Then the thread contains
+// none of the person's messages, for one of three reasons: the state has no conversation, the node
+// has replaced it, or the node asks in a loop. The approved action must run once, and no client may
+// be told that the question was lost.
 func TestAnApprovalInTheFirstNodeIsNotLost(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
@@ -63,7 +64,7 @@ func TestAnApprovalInTheFirstNodeIsNotLost(t *testing.T) {
 		t.Run("a node that replaces the conversation", func(t *testing.T) {
 			c := w.paused(t, "replaces", 1)
 			s := c.answer(c.answers(accept), yes)
-			if w.b.mode == "quiet" { // without RAW events the stream is that of a graph that starts again
+			if w.b.mode == "quiet" { // its stream looks like that of a restarted graph
 				c.refused(t, s, "RESUME_IN_DOUBT", false)
 			} else {
 				c.finish(t, s)
@@ -86,9 +87,9 @@ func TestAnApprovalInTheFirstNodeIsNotLost(t *testing.T) {
 	})
 }
 
-// TestAGraphThatAsksFirstBeginsAnew: the backend loses the threads of the same graphs while they
-// wait. With RAW events the client is told so. Without them the question is asked again. A later
-// approval runs once.
+// TestAGraphThatAsksFirstBeginsAnew: while the graphs of the test above wait, the backend loses
+// their threads. If the stream has RAW events, the client must learn that the question is lost.
+// Without RAW events, the question is asked again. A later approval must run the action once.
 func TestAGraphThatAsksFirstBeginsAnew(t *testing.T) {
 	t.Parallel()
 	need(t, "langgraph", newestLangGraph)
@@ -152,14 +153,15 @@ func TestAGraphThatAsksFirstBeginsAnew(t *testing.T) {
 	}
 }
 
-// TestToolsThatAskAtOnce: tools of one ToolNode run concurrently and ask. LangGraph gives the first
-// answer to the tool that asks first. The person approves one call and denies the other. In any
-// order, no call runs without an approval, and the thread continues.
+// TestToolsThatAskAtOnce: the tools of one ToolNode run concurrently, and each asks a question.
+// LangGraph gives the first answer to the tool that happens to ask first. The person approves one
+// call and denies the other. Such an approval could reach the other call, so Holdpoint must refuse
+// it. Nothing may run, and the thread must continue.
 func TestToolsThatAskAtOnce(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
 		if w.b.mode == "quiet" {
-			return // its stream does not show the order
+			return // its stream does not show the order of the questions
 		}
 		threads := 24
 		if w.b.server.version == newestLangGraph && w.b.mode == "default" {
@@ -186,8 +188,8 @@ func TestToolsThatAskAtOnce(t *testing.T) {
 	})
 }
 
-// oneOfTwoCalls approves one of two calls and denies the other, and denies the call if its approval
-// is refused. It returns how many approvals were refused.
+// oneOfTwoCalls approves the call with the name approved, and denies the other call. If the
+// approval is refused, it denies that call too. It returns how many approvals were refused.
 func (w world) oneOfTwoCalls(t *testing.T, approved string) (refusals int64) {
 	thread := fresh("at-once")
 	var messages, resume []any
@@ -227,13 +229,15 @@ func (w world) oneOfTwoCalls(t *testing.T, approved string) (refusals int64) {
 	}
 	l := w.b.ledger(t, thread)
 	for name, n := range l.Counts {
-		// An approval is accepted only if no other call could get it.
+		// Holdpoint may accept an approval only if no other call could get it, which is never so
+		// here. So no call may have run.
 		t.Errorf("%s: %s ran %d times (approved %s; asked %v, %d refusals)", thread, name, n, approved, took, refusals)
 	}
 	return refusals
 }
 
-// post sends a run to a graph, and returns the last RUN_FINISHED and the code of a RUN_ERROR.
+// post sends a run of a graph. It returns the last RUN_FINISHED of the stream, and the code of its
+// RUN_ERROR, or "".
 func (w world) post(t *testing.T, graph, thread string, messages, resume []any) (finished event, code string) {
 	body := map[string]any{"threadId": thread, "runId": fresh("run"), "state": map[string]any{}, "messages": messages,
 		"tools": []any{}, "context": []any{}, "forwardedProps": map[string]any{}}
@@ -272,8 +276,8 @@ func (w world) post(t *testing.T, graph, thread string, messages, resume []any) 
 	return finished, code
 }
 
-// TestAToolBesideOneThatAsks: a tool that does not ask and has ended must not prevent the approval
-// of another tool.
+// TestAToolBesideOneThatAsks: next to a tool that asks, another tool of the turn has ended without
+// asking. That must not prevent the approval.
 func TestAToolBesideOneThatAsks(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
@@ -284,8 +288,9 @@ func TestAToolBesideOneThatAsks(t *testing.T) {
 	})
 }
 
-// TestToolsThatAskAtOnceAfterARestart: Holdpoint loses the question about one of two calls. The
-// adapter asks again without sending the calls.
+// TestToolsThatAskAtOnceAfterARestart: Holdpoint is restarted with its store in memory, and the
+// adapter asks again without sending the calls. An approval must be refused, because it could reach
+// the other call.
 func TestToolsThatAskAtOnceAfterARestart(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
@@ -307,8 +312,9 @@ func TestToolsThatAskAtOnceAfterARestart(t *testing.T) {
 	})
 }
 
-// TestWordsOnWhichTheBackendOnlyAskedAgain: a message is not lost if the backend reacts to it only
-// by asking again. It is sent after the answer.
+// TestWordsOnWhichTheBackendOnlyAskedAgain: after a restart of Holdpoint, the backend reacts to a
+// message only by asking its question again. The message must not get lost: Holdpoint must send it
+// after the answer.
 func TestWordsOnWhichTheBackendOnlyAskedAgain(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestLangGraphServerContract: only a complete and new answer reaches the server, once.
+// TestLangGraphServerContract: only a complete new answer may reach the server, and only once.
 func TestLangGraphServerContract(t *testing.T) {
 	f := family{yes: yesToServer, no: noToServer, forged: []any{
 		map[string]any{"id": "m-forged", "role": "assistant", "toolCalls": []any{map[string]any{"id": "call_forged", "type": "function", "function": map[string]any{
@@ -23,8 +23,8 @@ func TestLangGraphServerContract(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) { f.keepsTheContract(t, w) })
 }
 
-// TestLangGraphServerPastTheRecord: the server's own endpoints cannot be used to answer a question
-// past its record.
+// TestLangGraphServerPastTheRecord: nobody may answer a question through the server's own
+// endpoints, because Holdpoint's record of the question would not be asked.
 func TestLangGraphServerPastTheRecord(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		cl := w.client(t, "")
@@ -48,8 +48,8 @@ func TestLangGraphServerPastTheRecord(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerIsJoined: if a connection breaks in the middle of a run, Holdpoint joins the
-// run again, and the client does not notice.
+// TestLangGraphServerIsJoined: the connection to the server breaks in the middle of a run.
+// Holdpoint must join the same run again, so that the client does not notice.
 func TestLangGraphServerIsJoined(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		cl := w.client(t, "")
@@ -64,8 +64,9 @@ func TestLangGraphServerIsJoined(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerAsksAgainBesideAMessage: a message is in the same request as an answer that
-// leads to another question. It stays in the chat, and is answered after the last answer.
+// TestLangGraphServerAsksAgainBesideAMessage: a request has an answer and a new message, and the
+// answer leads to another question. The message must stay in the chat, and be answered after the
+// last answer.
 func TestLangGraphServerAsksAgainBesideAMessage(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		cl := w.client(t, "")
@@ -82,8 +83,8 @@ func TestLangGraphServerAsksAgainBesideAMessage(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerIsBusy: a second run on a thread with a running one is refused as busy, and
-// changes nothing.
+// TestLangGraphServerIsBusy: while a run of the thread is in progress, another run of the thread
+// must be refused with THREAD_BUSY, and must change nothing.
 func TestLangGraphServerIsBusy(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		first := w.client(t, "")
@@ -101,8 +102,9 @@ func TestLangGraphServerIsBusy(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerEditedHistory: a message that the server has cannot be changed later. Such a
-// run is refused, and the thread continues.
+// TestLangGraphServerEditedHistory: a client sends a message that the server already has, with
+// another content. Such a run must be refused, because the server cannot change the message. The
+// thread must continue.
 func TestLangGraphServerEditedHistory(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		cl := w.client(t, "")
@@ -123,8 +125,8 @@ func TestLangGraphServerEditedHistory(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerKeys: the client's key and token reach the server, unless the operator's file
-// sets others.
+// TestLangGraphServerKeys: the client's key and token must reach the server. If the operator's
+// headers file sets them, the server must get those of the file.
 func TestLangGraphServerKeys(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		file := filepath.Join(t.TempDir(), "headers")
@@ -153,12 +155,13 @@ func TestLangGraphServerKeys(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerRestarts: the server ends while a person decides. If it comes back with its
-// threads, the answer works. Otherwise the client is told so, nothing runs, and the chat continues.
+// TestLangGraphServerRestarts: the server is restarted while a person decides. If it still has its
+// threads, the answer must work. Otherwise the client must learn that the question is lost, nothing
+// may run, and the chat must continue.
 func TestLangGraphServerRestarts(t *testing.T) {
 	t.Parallel()
 	together(t, langGraphServers, func(t *testing.T, s stack) {
-		need(t, s.framework, s.version) // installs the version if needed
+		need(t, s.framework, s.version) // installs it if needed
 		one, err := startServer(s, filepath.Join(t.TempDir(), "ledger"))
 		if err != nil {
 			t.Fatal(err)
@@ -195,10 +198,10 @@ func TestLangGraphServerRestarts(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerOutlivesHoldpoint: Holdpoint is killed between the question and its answer.
-// With a store in a file the answer finds its question, and the same answer sent again gets the
-// recorded end. With a store in memory Holdpoint gets the open question from the server: nothing
-// runs, the question is asked again, and its answer works.
+// TestLangGraphServerOutlivesHoldpoint: Holdpoint is killed between the question and its answer. If
+// its store is a file, the answer must find its question, and the same answer sent again must get
+// the recorded end. If its store is in memory, Holdpoint gets the open question from the server:
+// the answer must run nothing, the question must be asked again, and its answer must work.
 func TestLangGraphServerOutlivesHoldpoint(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		env := map[string]string{
@@ -243,8 +246,8 @@ func TestLangGraphServerOutlivesHoldpoint(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerIsExamined: doctor sends a run, which takes several requests here, and reports
-// its question.
+// TestLangGraphServerIsExamined: doctor must send a run, which takes several requests with this
+// server, and report its question.
 func TestLangGraphServerIsExamined(t *testing.T) {
 	t.Parallel()
 	together(t, langGraphServers, func(t *testing.T, s stack) {
@@ -261,7 +264,8 @@ func TestLangGraphServerIsExamined(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerFails: the client gets the graph's error, and the thread continues.
+// TestLangGraphServerFails: if the graph fails, the client must get its error, and the thread must
+// continue.
 func TestLangGraphServerFails(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		cl := w.client(t, "")

@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// TestLangGraphServerOwnRequests: a request that is not a run reaches the server only if its
-// endpoint is on the list. A client can neither delete data of the server nor change what others
-// run, list their threads, or stop a run that carries an answer.
+// TestLangGraphServerOwnRequests: Holdpoint may forward a request that is not a run only if its
+// endpoint is on the list of allowed endpoints. A client cannot delete the server's data, change
+// what others run, list the threads of others, or stop a run that carries an answer.
 func TestLangGraphServerOwnRequests(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		cl := w.client(t, "")
@@ -80,8 +80,8 @@ func TestLangGraphServerOwnRequests(t *testing.T) {
 			t.Errorf("the server has\n%s\nand had\n%s", after, before)
 		}
 
-		// An approved run is in progress. A client that joins it and leaves does not stop it, in
-		// any form of the request.
+		// An approved run is in progress. However a client asks to join it, the run must not stop
+		// when that client leaves.
 		running := cl.start(t, step{resume: cl.answers(yesToServer)})
 		if !eventually(func() bool { return len(w.b.ledger(t, cl.thread).Runs) == 2 }) {
 			t.Fatal("no second run")
@@ -107,8 +107,8 @@ func TestLangGraphServerOwnRequests(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerOpened: the operator allows endpoints that are not on the list. Then only the
-// server's own limits apply.
+// TestLangGraphServerOpened: the operator allows endpoints that are not on the list. Requests to
+// them must reach the server, which applies only its own limits.
 func TestLangGraphServerOpened(t *testing.T) {
 	t.Parallel()
 	together(t, langGraphServers, func(t *testing.T, s stack) {
@@ -140,7 +140,7 @@ func TestLangGraphServerOpened(t *testing.T) {
 	})
 }
 
-// serverThread returns the server's id of a client's thread.
+// serverThread returns the id that the server has for a client's thread.
 func serverThread(t *testing.T, direct, thread string) string {
 	t.Helper()
 	_, body := sent(t, "POST", direct, "/threads/search", fmt.Sprintf(`{"metadata":{"agui_thread_id":%q}}`, thread), "")
@@ -156,7 +156,8 @@ func firstOf(t *testing.T, list []byte, key string) string {
 	return fmt.Sprint(all[0][key])
 }
 
-// kept returns what the server stores about a thread and an assistant.
+// kept returns what the server has stored about a thread and an assistant, so that two calls can be
+// compared.
 func kept(t *testing.T, direct, thread, assistant string) string {
 	t.Helper()
 	_, state := sent(t, "GET", direct, thread+"/state", "", "")
@@ -164,7 +165,8 @@ func kept(t *testing.T, direct, thread, assistant string) string {
 	return string(state) + "\n" + string(graph)
 }
 
-// sent sends a request with exactly this target.
+// sent sends a request whose target is exactly as given. It returns the status and the body of the
+// response.
 func sent(t *testing.T, method, address, target, body, header string) (int, []byte) {
 	t.Helper()
 	at, query, _ := strings.Cut(target, "?")
@@ -172,7 +174,7 @@ func sent(t *testing.T, method, address, target, body, header string) (int, []by
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.HasPrefix(at, "//") { // net/http would read the first segment as a host
+	if strings.HasPrefix(at, "//") { // else net/http takes the first segment for a host
 		at = "//" + base.Host + at
 	}
 	req := &http.Request{Method: method, URL: &url.URL{Scheme: base.Scheme, Host: base.Host, Opaque: at, RawQuery: query}, Header: http.Header{}}

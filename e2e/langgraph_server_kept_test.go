@@ -4,10 +4,10 @@ package e2e
 
 import "testing"
 
-// TestLangGraphServerFailedAnswerIsCancelled: a node fails with its answer, and LangGraph stores
-// that answer and would use it in place of any later one. A cancel ends the thread's task, so that
-// the chat continues and nothing runs because of it. A denial is refused, because the stored
-// approval would be used.
+// TestLangGraphServerFailedAnswerIsCancelled: a node fails with its answer. LangGraph has stored
+// that answer, and would use it in place of any later one. A cancel must end the task of the
+// thread, so that the chat continues and nothing runs. A denial must be refused, because LangGraph
+// would use the stored approval instead.
 func TestLangGraphServerFailedAnswerIsCancelled(t *testing.T) {
 	const broken = `delete_file {"path":"broken.txt"}`
 	t.Parallel()
@@ -24,7 +24,7 @@ func TestLangGraphServerFailedAnswerIsCancelled(t *testing.T) {
 					t.Fatalf("the run did not fail: %s", terminal(a))
 				}
 				w.ran(t, cl, broken)
-				cl.pending = before // as on a page that still shows its card
+				cl.pending = before // as on a page that still shows the question
 				return cl
 			}
 			free := func(t *testing.T, cl *client) {
@@ -35,8 +35,8 @@ func TestLangGraphServerFailedAnswerIsCancelled(t *testing.T) {
 				cl.finish(t, cl.each(t, yesToServer))
 				w.ran(t, cl, broken, deleteA)
 			}
-			// asked returns the chat after a reload, when its message has brought the question
-			// back.
+			// asked returns a new client after a reload, when a message has made the server ask
+			// again.
 			asked := func(t *testing.T, cl *client, questions int) *client {
 				t.Helper()
 				cl = cl.another(t)
@@ -93,8 +93,8 @@ func TestLangGraphServerFailedAnswerIsCancelled(t *testing.T) {
 	})
 }
 
-// asksAgain sends a message and expects this many questions (any number if it is 0), and that the
-// message was not accepted.
+// asksAgain sends a message. The response must have so many questions, or any number if questions
+// is 0. The message itself must not be accepted.
 func (c *client) asksAgain(t *testing.T, questions int) {
 	t.Helper()
 	a := c.run(t, step{say: "plain and forgotten"}).answer(t)

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// A tellers is a pair of clients of LangGraph's server: one through Holdpoint only, and one through
-// Holdpoint and the real TypeScript adapter. The adapter accepts only threads whose ids are UUIDs.
+// A tellers is a pair of clients of LangGraph's own server. The client alone uses Holdpoint only.
+// The client with uses Holdpoint and the real TypeScript adapter, which accepts only thread ids
+// that are UUIDs.
 type tellers struct {
 	w           world
 	alone, with *client
@@ -20,7 +21,7 @@ type tellers struct {
 func eachTellers(t *testing.T, graph string, test func(t *testing.T, p tellers)) {
 	t.Helper()
 	t.Parallel()
-	need(t, "langgraph-server", "1.5.1") // the adapter is in its packages
+	need(t, "langgraph-server", "1.5.1") // the adapter is one of its packages
 	s := need(t, "langgraph-server-py", "0.16.7")
 	ours, theirs := ofServer(t, s, graph, nil), ownHoldpoint(t, s.base()+"/adapter", nil)
 	together(t, map[string]string{"client-" + newest: newest, "client-" + pinned: pinned}, func(t *testing.T, version string) {
@@ -39,8 +40,8 @@ func uuid() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// run runs s with both clients. It returns what each got that the other did not, as sorted
-// descriptions of events. States are not compared here.
+// run runs s with both clients. It returns what each client got that the other one did not get, as
+// sorted descriptions of events. States are not compared here.
 func (p tellers) run(t *testing.T, s step, answers ...answer) (alone, with []string) {
 	t.Helper()
 	var words [2][]string
@@ -76,9 +77,10 @@ func (p tellers) run(t *testing.T, s step, answers ...answer) (alone, with []str
 }
 
 // firstPieceOnce removes the second of two equal pieces at the beginning of the first text. The
-// adapter uses pieces from the frames "messages" until it gets a piece in a frame "events"
-// (@ag-ui/langgraph 0.0.43, handleSingleEvent). The server does not order these frames, so the
-// adapter sends the first piece twice if its "messages" frame arrives first.
+// adapter takes pieces of a text from the frames "messages", until it gets a piece in a frame
+// "events" (@ag-ui/langgraph 0.0.43, handleSingleEvent). The server sends both kinds of frames in
+// no fixed order. So the adapter sends the first piece twice if the "messages" frame with it
+// arrives first.
 func firstPieceOnce(words []string) []string {
 	at := slices.IndexFunc(words, func(word string) bool { return strings.HasPrefix(word, "TEXT_MESSAGE_CONTENT ") })
 	if at < 0 || at+1 == len(words) || words[at] != words[at+1] {
@@ -87,7 +89,7 @@ func firstPieceOnce(words []string) []string {
 	return slices.Delete(slices.Clone(words), at, at+1)
 }
 
-// state returns the client's state.
+// state returns the state that the client has.
 func (c *client) state(t *testing.T) map[string]any {
 	t.Helper()
 	var held struct{ State map[string]any }
@@ -108,10 +110,10 @@ func without(list, other []string) []string {
 	return left
 }
 
-// same checks that both clients have the same messages and the same state. Ids are replaced by
-// numbers. What LangChain adds to a message depends on who made it, so it is not compared. A result
-// is compared at the place of its call, because the adapter gives results other ids than the
-// server, and a client moves them to the end.
+// same checks that both clients have the same messages and the same state. Before that, ids are
+// replaced by numbers. What LangChain adds to a message is left out, because it depends on who made
+// the message. Each result is moved to its call, because the adapter gives results other ids than
+// the server, and a client moves such results to the end.
 func (p tellers) same(t *testing.T) {
 	t.Helper()
 	var held [2]struct {
@@ -126,7 +128,7 @@ func (p tellers) same(t *testing.T) {
 		}
 		held[n].State["messages"] = numbered(list)
 		held[n].Messages = numbered(held[n].Messages)
-		for _, key := range []string{"done", "seen"} { // checked by the tests themselves
+		for _, key := range []string{"done", "seen"} { // the tests themselves check these
 			delete(held[n].State, key)
 		}
 	}
@@ -148,7 +150,7 @@ func only(m map[string]any, keys ...string) map[string]any {
 	return left
 }
 
-// numbered moves each result to its call, and replaces ids by numbers.
+// numbered moves each result to its call, and replaces ids with numbers.
 func numbered(messages []map[string]any) []map[string]any {
 	results := map[any]map[string]any{}
 	for _, m := range messages {
@@ -185,9 +187,9 @@ func numbered(messages []map[string]any) []map[string]any {
 	return list
 }
 
-// TestLangGraphServerBesideTheAdapter plays one conversation through Holdpoint only and through the
-// adapter. Messages and state must be equal after each run. The differences between the streams are
-// listed here and in docs/langgraph-server.md.
+// TestLangGraphServerBesideTheAdapter plays one conversation twice: through Holdpoint only, and
+// through Holdpoint and the adapter. After each run, the messages and the state must be equal. The
+// streams differ only as listed here and in docs/langgraph-server.md.
 func TestLangGraphServerBesideTheAdapter(t *testing.T) {
 	page := map[string]any{
 		"tools":          []any{map[string]any{"name": "show", "description": "Shows it", "parameters": map[string]any{"type": "object"}}},
@@ -221,8 +223,8 @@ func TestLangGraphServerBesideTheAdapter(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerApprovalsBesideTheAdapter: approvals through either way run the same tools and
-// leave the same state.
+// TestLangGraphServerApprovalsBesideTheAdapter: with and without the adapter, the same approvals
+// must run the same tools and leave the same state.
 func TestLangGraphServerApprovalsBesideTheAdapter(t *testing.T) {
 	edited := gives(map[string]any{"approved": true, "editedArgs": map[string]any{"path": "c.txt"}})
 	eachTellers(t, "agent", func(t *testing.T, p tellers) {
@@ -245,7 +247,8 @@ func TestLangGraphServerApprovalsBesideTheAdapter(t *testing.T) {
 			p.w.ran(t, p.alone, want...)
 			p.w.ran(t, p.with, want...)
 		}
-		// The adapter sends the client's state back, so a value that a graph appends to grows.
+		// The adapter sends the client's state back to the server. So if a graph appends to a value
+		// of the state, that value grows with the adapter.
 		done, more := text(p.alone.state(t)["done"]), text(p.with.state(t)["done"])
 		if done != `["deleted a.txt","not deleted","deleted c.txt","not deleted: Cancelled by user"]` || len(more) <= len(done) {
 			t.Errorf("the state has %s, with the adapter %s", done, more)
@@ -253,8 +256,8 @@ func TestLangGraphServerApprovalsBesideTheAdapter(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerEmitsACallByHand: CopilotKit's graphs emit a call whose arguments are an
-// object. The client gets the arguments as text.
+// TestLangGraphServerEmitsACallByHand: a graph written for CopilotKit can emit a call whose
+// arguments are an object. The client must get the arguments as text.
 func TestLangGraphServerEmitsACallByHand(t *testing.T) {
 	t.Parallel()
 	s := need(t, "langgraph-server-py", "0.16.7")

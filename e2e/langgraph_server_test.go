@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// Tests of LangGraph's own server as an AG-UI agent, without an adapter between it and Holdpoint.
-// There are two: langgraph-api 0.16.7 for Python, with its in-memory runtime that needs no license,
-// and @langchain/langgraph-api 1.5.1 for JavaScript. Their graphs are the same and record what they
-// do.
+// These tests use LangGraph's own server as an AG-UI agent, without an adapter between the server
+// and Holdpoint. There are two such servers: langgraph-api 0.16.7 for Python, with its in-memory
+// runtime that needs no license, and @langchain/langgraph-api 1.5.1 for JavaScript. Both have the
+// same graphs, which record what they do.
 
 var langGraphServers = map[string]stack{
 	"python": {"langgraph-server-py", "0.16.7"}, "javascript": {"langgraph-server", "1.5.1"},
 }
 
-// ofServer returns a Holdpoint in front of a graph of the server.
+// ofServer starts a Holdpoint in front of one graph of the server.
 func ofServer(t *testing.T, s *server, graph string, more map[string]string) *holdpoint {
 	t.Helper()
 	env := map[string]string{"HOLDPOINT_DIALECT": "langgraph-server", "HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT": graph}
@@ -26,14 +26,15 @@ func ofServer(t *testing.T, s *server, graph string, more map[string]string) *ho
 	return ownHoldpoint(t, s.base(), env)
 }
 
-// eachLangGraphServer runs test with both servers, and with both clients that read interrupts.
+// eachLangGraphServer runs test with both servers, and with both clients that read the interrupt
+// outcome.
 func eachLangGraphServer(t *testing.T, graph string, test func(t *testing.T, w world)) {
 	t.Helper()
 	t.Parallel()
 	eachLangGraphServerNow(t, graph, test)
 }
 
-// eachLangGraphServerNow is eachLangGraphServer within a test that is already parallel.
+// eachLangGraphServerNow does the same as eachLangGraphServer, in a test that is already parallel.
 func eachLangGraphServerNow(t *testing.T, graph string, test func(t *testing.T, w world)) {
 	t.Helper()
 	together(t, langGraphServers, func(t *testing.T, s stack) {
@@ -50,8 +51,8 @@ var (
 	noToServer  = gives(map[string]any{"approved": false})
 )
 
-// TestLangGraphServerApprovals: an approved action runs once, with the approved arguments, and
-// nothing else runs.
+// TestLangGraphServerApprovals: an approved action must run once with the approved arguments, and
+// nothing else may run.
 func TestLangGraphServerApprovals(t *testing.T) {
 	type scene struct {
 		order  string
@@ -93,9 +94,9 @@ func TestLangGraphServerApprovals(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerFreeQuestion: next to a call, the graph asks a question of unknown form. A
-// cancel ends the task, and the model of the next run gets a result for the call. The payload false
-// is sent as an answer.
+// TestLangGraphServerFreeQuestion: next to a call, the graph asks a question that Holdpoint knows
+// no format of. A cancel must end the task, and the model of the next run must get a result for the
+// call. The payload false must be sent as an answer.
 func TestLangGraphServerFreeQuestion(t *testing.T) {
 	eachLangGraphServer(t, "free", func(t *testing.T, w world) {
 		w.oneAnswer(t, map[string]oneAnswer{
@@ -112,7 +113,7 @@ func TestLangGraphServerBreakpoint(t *testing.T) {
 	})
 }
 
-// A oneAnswer is an answer to one question, and the actions that it causes.
+// A oneAnswer is an answer to one question, and the calls that must run after it.
 type oneAnswer struct {
 	answer answer
 	want   []string
@@ -130,7 +131,7 @@ func (w world) oneAnswer(t *testing.T, cases map[string]oneAnswer) {
 	})
 }
 
-// told sends a request to the test's own path of the server.
+// told sends a GET request to a path that the server has only for these tests.
 func told(t *testing.T, w world, path string) {
 	t.Helper()
 	res, err := http.Get(w.b.server.base() + path)

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// adaptersOfToday are versions of ag-ui-langgraph, tested with langgraph 1.2.22 and langchain
-// 1.4.7.
+// adaptersOfToday are the recent versions of ag-ui-langgraph. They are tested with langgraph 1.2.22
+// and langchain 1.4.7.
 var adaptersOfToday = []string{"0.0.44", "0.0.45", "0.0.46", newestLangGraph}
 
-// today calls test with the newest adapter in each mode, and with each other adapter in one of the
-// first two modes, behind a Holdpoint with its defaults. All adapters handle a pause and an answer
-// with the same code.
+// today runs test behind a Holdpoint with default settings: with the newest adapter in each of the
+// modes, and with each other adapter in one of the first two modes. That is enough, because all
+// these adapters handle a pause and an answer with the same code.
 func today(t *testing.T, modes []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for n, version := range adaptersOfToday {
@@ -35,9 +35,9 @@ func today(t *testing.T, modes []string, test func(t *testing.T, w world)) {
 	}
 }
 
-// TestPerCallReview: with langchain's interrupt_mode="per_call" each call has an interrupt of its
-// own. Each is published with a schema and its own arguments. An approved call runs once, with the
-// edited arguments.
+// TestPerCallReview: with langchain's interrupt_mode="per_call", each call has an interrupt of its
+// own. Each interrupt must be published with a schema and the arguments of its call. An approved
+// call must run once. If its arguments are edited, it must run with the edited arguments.
 func TestPerCallReview(t *testing.T) {
 	t.Parallel()
 	args := map[string]any{"to": "eve@example.org", "body": "hello"}
@@ -88,8 +88,8 @@ func TestPerCallReview(t *testing.T) {
 	}
 }
 
-// TestPerCallReviewOfOneCall reviews the only call of a turn, also if the stream has neither ids
-// nor schemas (without raw events).
+// TestPerCallReviewOfOneCall reviews the only call of a turn. It must also work in the mode quiet,
+// where the stream has neither ids nor schemas because it has no raw events.
 func TestPerCallReviewOfOneCall(t *testing.T) {
 	t.Parallel()
 	for name, scene := range map[string]struct {
@@ -111,9 +111,9 @@ func TestPerCallReviewOfOneCall(t *testing.T) {
 	}
 }
 
-// TestResponseSchemaOfLangGraph: interrupt(value, response_schema=...) is published as
-// responseSchema, which the adapter leaves out of its own outcome. An answer that does not fit the
-// schema does not reach the graph.
+// TestResponseSchemaOfLangGraph: the schema of interrupt(value, response_schema=...) must be
+// published as responseSchema. The adapter leaves it out of its own outcome. If an answer does not
+// fit the schema, it must not reach the graph.
 func TestResponseSchemaOfLangGraph(t *testing.T) {
 	t.Parallel()
 	today(t, []string{"default", "outcome", "outcomeonly"}, func(t *testing.T, w world) {
@@ -134,9 +134,9 @@ func TestResponseSchemaOfLangGraph(t *testing.T) {
 	})
 }
 
-// TestTheAnswerGoesInTheFormThatTheAdapterTakes: an answer to one question is sent in the array
-// `resume` to each adapter that reads it, and in command.resume to the others. A cancel is never
-// sent as an entry, because the adapters turn an entry into a true value.
+// TestTheAnswerGoesInTheFormThatTheAdapterTakes: if the adapter reads the array `resume`, Holdpoint
+// must send an answer to one question in that array, otherwise in command.resume. A cancel must
+// never be sent as an entry of the array, because the adapters turn an entry into a true value.
 func TestTheAnswerGoesInTheFormThatTheAdapterTakes(t *testing.T) {
 	t.Parallel()
 	test := func(t *testing.T, w world) {

@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// Tests of two ordinary runs of one thread at a real LangGraph at the same time, which both ask.
-// LangGraph waits for the question of the run that asked last. A client may have got the other
-// question.
+// In these tests, two ordinary runs of one thread reach a real LangGraph at the same time, and both
+// ask a question. LangGraph then waits only for the question of the run that asked last. A client
+// may have received the other question.
 
-// twoRuns makes the thread of c ask whether to do "shown". A run that has started earlier then asks
-// whether to do "hidden". It returns the end of that run.
+// twoRuns makes the thread of c ask whether to do "shown". Another run of the thread has started
+// before. It asks afterwards whether to do "hidden". twoRuns returns the report of that other run.
 func twoRuns(t *testing.T, b *backend, c *client) report {
 	t.Helper()
 	gate := fresh("gate")
@@ -23,8 +23,8 @@ func twoRuns(t *testing.T, b *backend, c *client) report {
 	return <-done
 }
 
-// TestDirectAnswerMeetsTheOtherRunsQuestion shows why an answer must be sent with its id: without
-// it the adapter uses the answer for the other question.
+// TestDirectAnswerMeetsTheOtherRunsQuestion: without Holdpoint, the adapter uses an answer without
+// an id for the other question. So Holdpoint must send an answer with its id.
 func TestDirectAnswerMeetsTheOtherRunsQuestion(t *testing.T) {
 	t.Parallel()
 	eachBackend(t, func(t *testing.T, b *backend) {
@@ -37,10 +37,10 @@ func TestDirectAnswerMeetsTheOtherRunsQuestion(t *testing.T) {
 	})
 }
 
-// TestTwoRealRunsAtOnce: an approval of the shown question does nothing else. If the adapter sends
-// ids, the answer has the question's id. LangGraph does not find it, and the next message brings
-// the other question. If the adapter sends none, an approval is refused and a denial is accepted.
-// The thread continues.
+// TestTwoRealRunsAtOnce: an approval of the shown question must not run anything else. If the
+// adapter's stream has ids, Holdpoint sends the answer with the question's id. LangGraph does not
+// find that id, and the next message brings the other question. If the stream has no ids, Holdpoint
+// must refuse an approval and accept a denial. The thread must continue.
 func TestTwoRealRunsAtOnce(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {

@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// TestLongChatWithPictures: a chat with pictures of 9 MiB and more works with Holdpoint's defaults
-// as it does without Holdpoint. The adapter repeats the whole conversation in one frame, several
-// times. The next message is answered too, because the pictures stay in the history. Without
-// Holdpoint only the larger chat is tried.
+// TestLongChatWithPictures: a chat contains pictures of 9 MiB and more. With Holdpoint's defaults
+// it must work as it does without Holdpoint, although the adapter repeats the whole conversation in
+// one frame, several times. The next message must be answered too, although its history has the
+// pictures. Without Holdpoint, the test tries only the larger chat.
 func TestLongChatWithPictures(t *testing.T) {
 	t.Parallel()
 	server := need(t, "langgraph", newestLangGraph)

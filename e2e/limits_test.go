@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// TestAnExpiredQuestion: after its expiry a question accepts only "cancelled", and a new message
-// counts as a cancel.
+// TestAnExpiredQuestion: after its expiry, a question must accept only "cancelled". A new message
+// must count as a cancel.
 func TestAnExpiredQuestion(t *testing.T) {
 	t.Parallel()
 	optioned(t, map[string]string{"HOLDPOINT_INTERRUPT_TTL": "1s"}, func(t *testing.T, w world) {
 		t.Parallel()
 		c := w.paused(t, "approve", 1)
 		approval := c.answer(c.answers(accept), yes)
-		approval.empty = true       // otherwise a client from 0.0.54 on would not send it
-		time.Sleep(7 * time.Second) // the expiry and the 5 seconds of grace must pass
+		approval.empty = true       // else a client since 0.0.54 would not send it
+		time.Sleep(7 * time.Second) // the expiry, and 5 seconds of grace
 		c.refused(t, approval, "INTERRUPT_EXPIRED", true)
 		w.did(t, c, 1, nil)
-		// A client up to 0.0.59 locks a thread whose interrupt has expired. A new client object
-		// does not have the interrupt.
+		// A client up to 0.0.59 refuses further runs of a thread whose interrupt has expired. A new
+		// client of the thread does not know the interrupt.
 		if w.version == newest {
 			c.goesOn(t, no)
 		} else {
@@ -31,8 +31,9 @@ func TestAnExpiredQuestion(t *testing.T) {
 	})
 }
 
-// TestNoRoomForAQuestion: a question is not shown if the store has no room for it, and no question
-// that was shown is dropped. When there is room it is asked again.
+// TestNoRoomForAQuestion: if the store has no room for a question, the question must not be shown.
+// Nor may the store drop a question that was already shown. When there is room again, the question
+// must be asked again.
 func TestNoRoomForAQuestion(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.backends[:2] {
@@ -55,8 +56,9 @@ func TestNoRoomForAQuestion(t *testing.T) {
 	}
 }
 
-// TestASilentResume: a backend is silent during a resume. The client's stream ends, the action
-// continues, and the same answers get its end.
+// TestASilentResume: the backend sends nothing during a run with an answer, so Holdpoint ends the
+// client's stream. The action continues. When the same answer is sent again, it must get the end of
+// the run.
 func TestASilentResume(t *testing.T) {
 	t.Parallel()
 	optioned(t, map[string]string{"HOLDPOINT_STREAM_IDLE_TIMEOUT": "5s"}, func(t *testing.T, w world) {
@@ -75,8 +77,8 @@ func TestASilentResume(t *testing.T) {
 	})
 }
 
-// TestAShutdownInMidResume: the stream ends in order. Another Holdpoint takes over, and the thread
-// continues.
+// TestAShutdownInMidResume: Holdpoint is shut down during a run with an answer. The client's stream
+// must get a proper end. With another Holdpoint, the thread must continue.
 func TestAShutdownInMidResume(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{newest, oldest} {
@@ -99,7 +101,7 @@ func TestAShutdownInMidResume(t *testing.T) {
 			after := ownHoldpoint(t, b.url(), nil)
 			c.d.call(t, "new", map[string]any{"client": c.name, "version": version, "url": after.address + "/approve", "threadId": c.thread, "messages": c.messages}, &struct{}{})
 			c.pending, c.asked = nil, false
-			c.recovers(t, yes) // the backend may ask again; it still has the approval
+			c.recovers(t, yes) // it may ask again: it still has the approval
 		})
 	}
 }

@@ -19,12 +19,12 @@ import (
 	"testing"
 )
 
-// Tests of a question that only the backend still has, with every family: Holdpoint was restarted
-// with its store in memory, or the connection of an answer broke. Nothing runs without approval,
-// nothing runs twice, and the chat can continue, except in the cases that locked lists, as
-// docs/support.md does.
+// These tests are about a question that only the backend still knows. Either Holdpoint was
+// restarted with its store in memory, or the connection of an answer broke. In every family of
+// backends, nothing may run without an approval, nothing may run twice, and the chat must be able
+// to continue. The exceptions are in the method locked, and in docs/support.md.
 
-// A lossy is a proxy in front of a backend that can break one connection, and records the requests
+// A lossy is a proxy in front of a backend. It can break one connection, and records the requests
 // that it gets.
 type lossy struct {
 	*httptest.Server
@@ -33,13 +33,13 @@ type lossy struct {
 	sent []wireInput
 }
 
-// A wireInput is the part of a request to a backend that a test inspects.
+// A wireInput has the members of a request to the backend that a test inspects.
 type wireInput struct {
 	ThreadID string
 	Messages []event
 }
 
-// ofThread returns the requests of a thread.
+// ofThread returns the requests of one thread.
 func (l *lossy) ofThread(thread string) []wireInput {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,8 +52,9 @@ func (l *lossy) ofThread(thread string) []wireInput {
 	return list
 }
 
-// keepsCalls checks that each of the client's messages with calls has reached the backend with the
-// same calls, if it has reached the backend. It returns the number of such messages.
+// keepsCalls checks the client's messages with tool calls that have reached the backend. Each must
+// have reached it with the same calls. keepsCalls returns how many such messages have reached the
+// backend.
 func (l *lossy) keepsCalls(t *testing.T, c *client) (reached int64) {
 	t.Helper()
 	has := map[string]string{}
@@ -79,8 +80,8 @@ func (l *lossy) keepsCalls(t *testing.T, c *client) (reached int64) {
 
 const (
 	passes      int32 = iota
-	breaksEarly       // the backend gets no byte of the request
-	breaksLate        // the backend has done its work, and no byte of its response is sent
+	breaksEarly       // the backend gets nothing of the request
+	breaksLate        // the backend has acted, and its response is lost
 )
 
 func newLossy(t *testing.T, upstream string) *lossy {
@@ -93,14 +94,14 @@ func newLossy(t *testing.T, upstream string) *lossy {
 	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.URL.RawQuery = r.In.URL.RawQuery }}
 	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		control := http.NewResponseController(w)
-		_ = control.EnableFullDuplex() // golang/go#40747
+		_ = control.EnableFullDuplex() // see golang/go#40747
 		if req.Method != http.MethodPost {
 			proxy.ServeHTTP(w, req)
 			return
 		}
 		body, err := io.ReadAll(req.Body)
 		if err != nil {
-			return // the client has disconnected
+			return // the client is gone
 		}
 		req.Body = io.NopCloser(bytes.NewReader(body))
 		var in wireInput
@@ -125,7 +126,7 @@ func newLossy(t *testing.T, upstream string) *lossy {
 	return l
 }
 
-// moved makes the client send its next requests to another Holdpoint. The client keeps its list of
+// moved makes the client send its next requests to the Holdpoint to. The client keeps its list of
 // open questions.
 func (c *client) moved(t *testing.T, from, to *holdpoint) {
 	t.Helper()
@@ -135,7 +136,8 @@ func (c *client) moved(t *testing.T, from, to *holdpoint) {
 	c.pending = pending
 }
 
-// lostFamilies returns all families except AG2 with a proof, which the client must send.
+// lostFamilies returns all families, except for AG2 with a proof, whose answer must contain a proof
+// of the client.
 func lostFamilies(t *testing.T) []deskFamily {
 	t.Helper()
 	var list []deskFamily
@@ -145,7 +147,8 @@ func lostFamilies(t *testing.T) []deskFamily {
 		}
 	}
 	for _, f := range list {
-		if f.name == "strands-ts agui/hook" { // without the setting Holdpoint does not know the dialect of the path after a restart
+		// else Holdpoint does not know the dialect of the path after a restart
+		if f.name == "strands-ts agui/hook" {
 			f.name, f.env = "strands-ts agui/hook, named", map[string]string{"HOLDPOINT_DIALECT": "aws-strands"}
 			list = append(list, f)
 		}
@@ -180,7 +183,7 @@ func lostFamilies(t *testing.T) []deskFamily {
 	return list
 }
 
-// effectsOf checks that a LangGraph agent deleted exactly these files, once each.
+// effectsOf checks that a LangGraph agent has deleted its files once, or nothing if files is empty.
 func effectsOf(t *testing.T, w world, c *client, files ...string) {
 	t.Helper()
 	want := map[string]int{}
@@ -190,7 +193,7 @@ func effectsOf(t *testing.T, w world, c *client, files ...string) {
 	w.effects(t, c, want)
 }
 
-// lostAgent returns an agent of a version of Agent Framework.
+// lostAgent returns a family for an agent of one version of Agent Framework.
 func lostAgent(b *backend, agent, version string) deskFamily {
 	f := deskFamily{
 		name: "agent-framework " + b.name + " " + agent, version: version, upstream: b.url(), b: b,
@@ -218,10 +221,11 @@ func lostAgent(b *backend, agent, version string) deskFamily {
 	return f
 }
 
-// A wayOn is what a client does after the loss.
+// A wayOn is what a client does after Holdpoint or the backend has lost the question.
 type wayOn struct {
 	name string
-	// begin sends the first request. Later requests have a message, and cancel open questions.
+	// begin sends the first request. The later requests of the test have a message, and cancel the
+	// open questions.
 	begin func(t *testing.T, c *client) *client
 }
 
@@ -242,8 +246,8 @@ var waysOn = []wayOn{
 	{"reloads", func(t *testing.T, c *client) *client { return c.another(t) }},
 }
 
-// getsOn reports whether an ordinary message is answered within three requests, or starts a new
-// flow.
+// getsOn reports whether the chat continues: within three requests, an ordinary message is answered
+// or starts a new flow.
 func (f *deskFamily) getsOn(t *testing.T, c *client) (on bool) {
 	t.Helper()
 	var ends []string
@@ -267,8 +271,8 @@ func (f *deskFamily) getsOn(t *testing.T, c *client) (on bool) {
 	return false
 }
 
-// answered reports whether the backend has answered a message, alone or after one that it did not
-// accept before.
+// answered reports whether the backend has answered the message said. It may have answered it
+// together with an earlier message that it had not accepted before.
 func (c *client) answered(said string) bool {
 	return slices.ContainsFunc(c.messages, func(m event) bool {
 		content := m.str("content")
@@ -276,11 +280,11 @@ func (c *client) answered(said string) bool {
 	})
 }
 
-// locked reports whether a chat of the family cannot continue. docs/support.md lists these cases.
+// locked reports whether a chat of this family cannot continue. docs/support.md lists these cases.
 func (f *deskFamily) locked(situation, way string) bool {
 	if situation == "arrived, and asks again" {
-		// The next question was never received, so its id is unknown. Only a Python agent whose
-		// server reports its errors names it in a refusal.
+		// No client has received the next question, so Holdpoint does not know its id. Only a
+		// Python agent whose server reports its errors names the id when it refuses a run.
 		return f.name == "ag2" || strings.Contains(f.name, "strands") && !strings.HasSuffix(f.name, " kept/docs")
 	}
 	if situation != "restarted" {
@@ -290,23 +294,24 @@ func (f *deskFamily) locked(situation, way string) bool {
 		return true
 	}
 	if f.name == "strands-ts agui/hook, named" && way == "writes" {
-		return true // the message is sent before any client has named the question
+		return true // no client has named the question before the message
 	}
-	// A client whose page was reloaded does not name the question, which these families require.
+	// These families continue only if a client names the question. After a reload of the page, the
+	// client does not name it.
 	named := f.name == "ag2" || strings.HasSuffix(f.name, " hook") || strings.HasSuffix(f.name, " workflow") || strings.HasSuffix(f.name, " fastapi/sse") || f.name == "strands-ts saved/hook" || f.name == "strands-ts agui/hook, named"
 	return named && way == "reloads"
 }
 
-// repeats reports whether the backend stores an answer that it may have got. After a broken
-// connection this is unknown, so the question accepts only that answer.
+// repeats reports whether the backend stores an answer, and might have stored the one whose
+// connection broke. Then the question accepts only that answer.
 func (f *deskFamily) repeats(situation string) bool {
 	return strings.HasPrefix(f.name, "langgraph 0") && situation == "unsent"
 }
 
-// situations returns what can have happened to the question. In "unsent, the second" the chat had
-// an earlier question, which was answered. Only native Python agents of Strands then get ids that
-// fit both questions, and they refuse both if one is wrong. In "arrived, and asks again" the answer
-// led to the next question, which no client received.
+// situations returns what can have happened to the question. In "unsent, the second", the chat had
+// an earlier question, which was answered. This is tested only with native Python agents of
+// Strands: they get ids that fit both questions, and refuse both if one is wrong. In "arrived, and
+// asks again", the answer has led to another question, which no client has received.
 func (f *deskFamily) situations() []string {
 	list := []string{"restarted", "unsent", "arrived"}
 	if strings.HasPrefix(f.name, "strands ") {
@@ -318,22 +323,24 @@ func (f *deskFamily) situations() []string {
 	return list
 }
 
-// looksUp reports whether Holdpoint asks the backend how the run ended.
+// looksUp reports whether Holdpoint asks the backend, after the loss, how the run has ended.
 func (f *deskFamily) looksUp(situation string) bool {
 	return strings.HasPrefix(f.name, "langgraph-server") && strings.HasPrefix(situation, "arrived")
 }
 
-// denies reports whether Holdpoint denies the question's call, because no client names the question
-// first. The other call of the turn, which needs no approval, then runs as after any denial.
+// denies reports whether Holdpoint itself denies the call in question, because no client names the
+// question first. Then the other call of the turn, which needs no approval, runs as after any
+// denial.
 func (f *deskFamily) denies(situation, way string) bool {
 	return f.name == "agent-framework 1.7.0 mixed" && situation == "restarted" && (way == "writes" || way == "reloads")
 }
 
-// TestAQuestionThatOnlyTheBackendKnows: after the loss nothing runs that was not approved, an
-// approved action does not run again, and the chat continues.
+// TestAQuestionThatOnlyTheBackendKnows: a question gets lost in each situation, and the client
+// continues in each way. Nothing may run that was not approved, no approved action may run twice,
+// and the chat must continue.
 func TestAQuestionThatOnlyTheBackendKnows(t *testing.T) {
 	t.Parallel()
-	var reached atomic.Int64 // messages with calls that reached a backend after a restart
+	var reached atomic.Int64 // messages with calls that arrived after a restart
 	t.Cleanup(func() {
 		if reached.Load() == 0 && !t.Failed() && !t.Skipped() {
 			t.Error("no message with a call has reached a backend after a restart")
@@ -397,7 +404,8 @@ func TestAQuestionThatOnlyTheBackendKnows(t *testing.T) {
 						}
 						f.ran(t, w, c, ran...)
 						if situation == "restarted" {
-							reached.Add(witness.keepsCalls(t, c)) // also if the client has named the lost question
+							// even if the client has named the lost question
+							reached.Add(witness.keepsCalls(t, c))
 						}
 						if on, locked := f.getsOn(t, c), f.locked(situation, way.name) || f.repeats(situation); on == locked {
 							t.Errorf("the chat goes on: %v", on)

@@ -22,7 +22,8 @@ type event struct {
 	Message, Code             string
 }
 
-// content returns the content of a result. If its JSON is a string, it is the text of the string.
+// content returns the content of a tool result. If it is a JSON string, content returns its text,
+// otherwise the JSON itself.
 func (e event) content() string {
 	var s string
 	if json.Unmarshal(e.Content, &s) != nil {
@@ -33,7 +34,8 @@ func (e event) content() string {
 
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// readEvents reads server-sent events. Comments and other fields than data are ignored.
+// readEvents reads server-sent events, and calls each with every event. It ignores comments and all
+// fields except data.
 func readEvents(body io.Reader, each func(event) error) error {
 	lines := bufio.NewReader(body)
 	var data []string
@@ -69,12 +71,13 @@ func readEvents(body io.Reader, each func(event) error) error {
 	}
 }
 
-// unknown returns what both clients throw for an event of an unknown type.
+// unknown returns the exception that both clients throw at an event of an unknown type.
 func unknown(kind string) error {
 	return throw("JsonException", "Unknown BaseEvent type discriminator: '"+kind+"'")
 }
 
-// arguments parses the arguments of a call's events; nil means null.
+// arguments parses the arguments that the events of a call have sent. It returns nil if they are
+// empty or null.
 func arguments(text string) (json.RawMessage, error) {
 	if text == "" {
 		return nil, nil

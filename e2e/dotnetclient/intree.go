@@ -7,23 +7,24 @@ import (
 	"holdpoint/e2e/netjson"
 )
 
-// An InTreeClient is AGUIChatClient of Agent Framework before dotnet-1.14.0
-// (Microsoft.Agents.AI.AGUI). It has no interrupts.
+// An InTreeClient is a port of AGUIChatClient in Agent Framework's repository before dotnet-1.14.0
+// (Microsoft.Agents.AI.AGUI). That client does not know interrupts.
 type InTreeClient struct {
 	Connection
 	Invoking
-	Reasoning bool // from 1.5.0 on it reads REASONING_* and sends the model's reasoning back
+	Reasoning bool // since 1.5.0: reads REASONING_* and sends reasoning back
 }
 
-// Stream implements Client.
+// Stream sends the conversation, as the interface Client says.
 func (c InTreeClient) Stream(messages []*Message, options *Options, yield func(Update)) error {
 	return c.stream(messages, options, yield, func(messages []*Message, yield func(Update)) error {
 		return c.run(messages, options, yield)
 	})
 }
 
-// run sends one request. Its thread is that of the options, or a new one. This is so even after a
-// tool of the client has run, because the real client loses the thread that it stored.
+// run sends one request. Its thread is that of the options, or a new one. If a tool of the client
+// has run, the next request gets a new thread too, because the real client loses the thread that it
+// has stored.
 func (c InTreeClient) run(messages []*Message, options *Options, yield func(Update)) error {
 	thread := "thread_" + guid()
 	if options != nil && options.Thread != "" {
@@ -50,7 +51,8 @@ func (c InTreeClient) run(messages []*Message, options *Options, yield func(Upda
 	return c.post(body, reading.event)
 }
 
-// takeState removes the state from the last message, and returns it.
+// takeState removes the state from the last message. It returns the messages and the state, which
+// is nil if there is none.
 func takeState(messages []*Message) ([]*Message, json.RawMessage) {
 	if len(messages) == 0 {
 		return messages, nil
@@ -67,8 +69,8 @@ func takeState(messages []*Message) ([]*Message, json.RawMessage) {
 	return messages, last.Contents[at].(State).JSON
 }
 
-// messages returns messages in the form of a request. A message without an id gets one, and keeps
-// it.
+// messages returns the messages as a request has them. A message without an id gets an id here, and
+// keeps it.
 func (c InTreeClient) messages(messages []*Message) []netjson.Object {
 	list := []netjson.Object{}
 	for _, m := range messages {
@@ -93,8 +95,9 @@ func (c InTreeClient) messages(messages []*Message) []netjson.Object {
 	return list
 }
 
-// assistant returns an assistant's message in the form of a request: the reasoning as a message of
-// its own, the last text, and the calls. A message without any of these is left out.
+// assistant returns an assistant's message as a request has it. The reasoning becomes a message of
+// its own. The message itself has the last text and the calls. If it has none of these, it is left
+// out.
 func (c InTreeClient) assistant(m *Message) []netjson.Object {
 	var list []netjson.Object
 	var calls []netjson.Object
@@ -122,7 +125,7 @@ func (c InTreeClient) assistant(m *Message) []netjson.Object {
 	return list
 }
 
-// inTreeResult returns a result as JSON text: a string becomes a JSON string.
+// inTreeResult returns the value of a tool result as JSON text. A string becomes a JSON string.
 func inTreeResult(r Result) string {
 	if r.Value == nil {
 		return ""

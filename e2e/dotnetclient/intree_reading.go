@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// An inTreeReading makes updates from the events of a run as Agent Framework's client does, one
-// event at a time. It supports few events, and one text and one call at a time.
+// An inTreeReading turns the events of a run into updates as the client of Agent Framework does,
+// one event at a time. It knows few types of events. Only one text and one call can be open at a
+// time.
 type inTreeReading struct {
 	reasoning bool
 	yield     func(Update)
@@ -18,8 +19,8 @@ type inTreeReading struct {
 	arguments   string
 }
 
-// inTreeEvents are the types of events that all versions of the client read. inTreeReasoning are
-// those that 1.5.0 added.
+// inTreeEvents are the types of events that every version of the client reads. inTreeReasoning are
+// the types that 1.5.0 added.
 var (
 	inTreeEvents = []string{
 		"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END",
@@ -78,7 +79,8 @@ func (r *inTreeReading) event(e event) error {
 	return nil
 }
 
-// toolCall reads a call. The message id of its update is the call's id, whatever the parent is.
+// toolCall reads an event of a call. The update for the call has the call's id as its message id,
+// whatever message the call belongs to.
 func (r *inTreeReading) toolCall(e event) error {
 	if e.Type == "TOOL_CALL_START" {
 		if r.call != nil {
@@ -104,7 +106,8 @@ func (r *inTreeReading) toolCall(e event) error {
 	return nil
 }
 
-// resultValue parses a result as JSON. It throws for a text that is not JSON, such as every denial.
+// resultValue parses a tool result as JSON. It throws if the text is not JSON, which is the case
+// for every denial.
 func resultValue(text string) (any, error) {
 	if text == "" {
 		return nil, nil

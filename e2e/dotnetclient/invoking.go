@@ -5,23 +5,25 @@ import (
 	"strings"
 )
 
-// An Invoking is the FunctionInvokingChatClient inside a client, in one version of
-// Microsoft.Extensions.AI.
+// An Invoking is a port of the FunctionInvokingChatClient inside a client, as one version of
+// Microsoft.Extensions.AI has it.
 type Invoking struct {
-	Denial  string // the result of a denied call that the model gets
-	InPlace bool   // the call and the result for an answer replace it in its place, and not at the end
+	Denial  string // result of a denied call, for the model
+	InPlace bool   // the call and its result replace the answer, not at the end
 }
 
-// MEAI910, MEAI108 and MEAI1011 differ in the text of a denial, and in the place of the call and
-// result for an answer. Versions between them were not observed.
+// MEAI910, MEAI108 and MEAI1011 are versions of Microsoft.Extensions.AI. They differ in the text of
+// a denial, and in where they put the call and the result that belong to an answer. Versions
+// between them were not observed.
 var (
 	MEAI910  = Invoking{Denial: "Error: Tool call invocation was rejected by user."}
 	MEAI108  = Invoking{Denial: "Tool call invocation rejected."}
 	MEAI1011 = Invoking{Denial: "Tool call invocation was rejected by the approver and must not be retried.", InPlace: true}
 )
 
-// stream carries out the approvals in the conversation, sends it, and runs the local tools that the
-// response calls, until a response calls none.
+// stream carries out the approvals in the conversation, and sends the conversation. If the response
+// calls local tools, stream runs them and sends their results. It ends when a response calls no
+// local tool.
 func (f Invoking) stream(messages []*Message, options *Options, yield func(Update), send func([]*Message, func(Update)) error) error {
 	messages, err := f.decided(messages, options, yield)
 	if err != nil {
@@ -50,8 +52,8 @@ func (f Invoking) stream(messages []*Message, options *Options, yield func(Updat
 	}
 }
 
-// openCalls returns the calls of a response that have no result, and reports whether all of them
-// can be run locally.
+// openCalls returns the calls in a response that have no result. runnable reports whether all of
+// them can be run locally.
 func openCalls(updates []Update, options *Options) (calls []*Call, runnable bool) {
 	answered := map[string]bool{}
 	for _, u := range updates {
@@ -74,15 +76,16 @@ func openCalls(updates []Update, options *Options) (calls []*Call, runnable bool
 	return calls, runnable
 }
 
-// A decision is an answer, with the message that has its request, if it is in the conversation.
+// A decision is an answer. request is the message with the request that it answers, or nil if the
+// conversation does not have it.
 type decision struct {
 	answer  *ApprovalAnswer
 	request *Message
 }
 
-// decided removes the requests and answers from a conversation, and adds a call and a result for
-// each answer whose call has no result. It marks a call that it has carried out, and later ignores
-// its request and its answer.
+// decided removes the requests and answers from a conversation. For each answer whose call has no
+// result, it adds the call and a result. It marks each call that it has carried out, so that later
+// the call's request and answer are ignored.
 func (f Invoking) decided(messages []*Message, options *Options, yield func(Update)) ([]*Message, error) {
 	if !slices.ContainsFunc(messages, func(m *Message) bool { return slices.ContainsFunc(m.Contents, undecided) }) {
 		return messages, nil
@@ -124,7 +127,7 @@ func (f Invoking) decided(messages []*Message, options *Options, yield func(Upda
 	return slices.Insert(kept, at, made...), nil
 }
 
-// undecided reports whether c is a request or an answer whose call was not carried out.
+// undecided reports whether c is a request or an answer, and its call has not been carried out yet.
 func undecided(c Content) bool {
 	switch c := c.(type) {
 	case *ApprovalRequest:
@@ -135,8 +138,8 @@ func undecided(c Content) bool {
 	return false
 }
 
-// extract returns the messages without requests and answers, and the index of the first answer. It
-// drops messages that have nothing else, and empty messages.
+// extract removes the requests and answers from the messages. at is the index at which the first
+// answer was. Messages that are empty, or that contained nothing else, are dropped.
 func extract(messages []*Message) (kept []*Message, at int, approved, rejected []decision, err error) {
 	requests := map[string]*Message{}
 	executed := map[string]bool{}
@@ -191,7 +194,8 @@ func extract(messages []*Message) (kept []*Message, at int, approved, rejected [
 	return kept, at, approved, rejected, nil
 }
 
-// callMessages returns the messages with the decided calls: one for each message that asked.
+// callMessages returns messages with the decided calls. Calls whose requests were in one message
+// get one message together.
 func callMessages(list []decision) []*Message {
 	var messages []*Message
 	byID := map[string]*Message{}

@@ -14,16 +14,16 @@ import (
 	"testing"
 )
 
-// The files of testdata are the requests and responses of real .NET programs, see
-// testdata/README.md. The ports get the same responses, and must send the same bytes, except their
-// own ids.
+// The files of testdata have the requests and responses of real .NET programs (testdata/README.md).
+// A port gets the same responses as the real program, and must send the same bytes, except for ids
+// that it makes itself.
 
-// A recording is a recorded chat.
+// A recording is the recording of one chat.
 type recording struct {
 	name    string
 	does    []string // the person's actions, in order
 	sent    []string // the requests
-	answers []string // the responses, with one event on each line
+	answers []string // the responses, one event a line
 }
 
 func recordings(t *testing.T) []recording {
@@ -55,13 +55,13 @@ func recordings(t *testing.T) []recording {
 	return list
 }
 
-// A player is a transport that responds with a recording.
+// A player is an HTTP transport that responds with the responses of a recording.
 type player struct {
 	recording
 	got []string
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip records the request, and returns the next response of the recording.
 func (p *player) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -76,7 +76,8 @@ func (p *player) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := errors.Join(json.Unmarshal(body, &own), json.Unmarshal([]byte(p.sent[len(p.got)-1]), &recorded)); err != nil {
 		return nil, err
 	}
-	answer = strings.ReplaceAll(answer, `"`+recorded.ThreadID+`"`, `"`+own.ThreadID+`"`) // a server returns the thread of the request
+	// as a server would
+	answer = strings.ReplaceAll(answer, `"`+recorded.ThreadID+`"`, `"`+own.ThreadID+`"`)
 	response := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: http.NoBody, Request: req}
 	if strings.HasPrefix(answer, "HTTP 500") {
 		response.StatusCode = 500
@@ -102,7 +103,7 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// program returns the program of the recording.
+// program returns the program that made the recording, with the ports in place of the real clients.
 func (p *player) program() *Application {
 	line, scene, _ := strings.Cut(p.name, "-")
 	at := Connection{"http://recorded/", &http.Client{Transport: p}}
@@ -133,7 +134,8 @@ func (p *player) program() *Application {
 	return a
 }
 
-// options returns the options of the recorded program: its thread, if it kept one, and its tools.
+// options returns the options of the recorded program: its tools, and its thread if the program
+// kept one.
 func (p *player) options() *Options {
 	var first struct {
 		ThreadID string
@@ -155,7 +157,7 @@ func (p *player) options() *Options {
 	return o
 }
 
-// play repeats the person's actions.
+// play repeats the person's actions in the recording.
 func (p *player) play(a *Application) {
 	var last Run
 	for _, what := range p.does {
@@ -185,7 +187,8 @@ func (p *player) play(a *Application) {
 
 var ownIDs = regexp.MustCompile(`\b(thread_|run_)?[0-9a-f]{32}\b|\b(thread_|run_)[0-9A-Za-z]{24}\b`)
 
-// numbered replaces the client's own ids in requests by numbers, in order of first appearance.
+// numbered joins the requests. In them, it replaces the ids that the client made with numbers, in
+// the order in which the ids first appear.
 func numbered(requests []string) string {
 	numbers := map[string]string{}
 	return ownIDs.ReplaceAllStringFunc(strings.Join(requests, "\n"), func(id string) string {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The recordings are whole chats of a few kinds. These tests check the other rules of the clients,
-// one by one, as they were observed in the running programs.
+// The recordings are whole chats of a few kinds. The tests below check the clients' other rules one
+// by one, as they were observed in running programs.
 
 const (
 	started  = `{"type":"RUN_STARTED","threadId":"T","runId":"R"}`
@@ -28,8 +28,8 @@ const (
 	yes    = `"resume":[{"interruptId":"ficc_call_4","status":"resolved","payload":{"approved":true,"toolCall":{"callId":"call_4","name":"delete_file","arguments":{"path":"a.txt"}}}}]`
 )
 
-// served returns a player with these responses, each a list of events, and an application with the
-// SDK's client.
+// served returns an application with the SDK's client, and a player that gives it these responses.
+// Each response is a list of events.
 func served(answers ...string) (*player, *Application) {
 	p := &player{recording: recording{name: "sdk-x", answers: answers}}
 	for range answers {
@@ -41,7 +41,8 @@ func served(answers ...string) (*player, *Application) {
 
 func stream(events ...string) string { return strings.Join(events, "\n") + "\n" }
 
-// messages returns the part of a request that begins with its messages.
+// messages returns the rest of a request from its member messages on. Random ids are replaced by
+// GUID.
 func messages(request string) string {
 	_, rest, _ := strings.Cut(request, `"messages":`)
 	return strings.TrimSuffix(regexp.MustCompile(`[0-9a-f]{32}`).ReplaceAllString(rest, "GUID"), "}")
@@ -174,7 +175,7 @@ func TestInterruptsOfTheSDKClient(t *testing.T) {
 	}
 }
 
-// TestEvents checks for each client at which events it throws.
+// TestEvents checks at which events each client throws.
 func TestEvents(t *testing.T) {
 	at := func(p *player) Connection { return Connection{"http://recorded/", &http.Client{Transport: p}} }
 	clients := map[string]func(p *player) Client{
@@ -199,7 +200,8 @@ func TestEvents(t *testing.T) {
 		{`{"type":"REASONING_START","messageId":"m"}`, "0413", unknownTo("REASONING_START")},
 		{`{"type":"STATE_SNAPSHOT","snapshot":{}}`, "", ""},
 		{`{"type":"MESSAGES_SNAPSHOT","messages":[{"role":"robot"}]}`, all, "'"},
-		{`{"type":"RUN_ERROR","message":"kaput","code":"c"}`, "0.0.3 sdk", "kaput|RUN_FINISHED"}, // a RUN_FINISHED follows it in this test
+		// a RUN_FINISHED follows it
+		{`{"type":"RUN_ERROR","message":"kaput","code":"c"}`, "0.0.3 sdk", "kaput|RUN_FINISHED"},
 		{started, "sdk 0.0.3", "RUN_STARTED"},
 		{finished, "sdk 0.0.3", "RUN_FINISHED"},
 		{strings.Replace(finished, `"T"`, `"another"`, 1), "sdk 0.0.3 0413 0707", "RUN_FINISHED|another"},
@@ -226,7 +228,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestCallsOfABrokenRun: the SDK's client holds calls back, and loses them if the run fails.
+// TestCallsOfABrokenRun: the SDK's client holds a run's calls back until their results come or the
+// run ends. If the run fails, it must lose them.
 func TestCallsOfABrokenRun(t *testing.T) {
 	for name, end := range map[string]string{"RUN_ERROR": `{"type":"RUN_ERROR","message":"kaput"}`, "cut": "CUT"} {
 		t.Run(name, func(t *testing.T) {
@@ -241,8 +244,9 @@ func TestCallsOfABrokenRun(t *testing.T) {
 	}
 }
 
-// TestThreads: a client without a thread uses a new one for each run, and the SDK's client keeps
-// the thread after a tool of its own.
+// TestThreads: if the program keeps no thread, a client uses a new thread for each run. But the run
+// after a tool of the client must have the same thread with the SDK's client, and a new one with
+// the in-tree client.
 func TestThreads(t *testing.T) {
 	tool := []Tool{{Name: "delete_file", Parameters: json.RawMessage("{}"), Run: func(json.RawMessage) any { return "done" }}}
 	for name, same := range map[string]bool{"sdk": true, "in-tree": false} {

@@ -7,15 +7,15 @@ import (
 	"holdpoint/e2e/netjson"
 )
 
-// An AGUIClient is AGUIChatClient of the AG-UI SDK for .NET (AGUI.Client).
+// An AGUIClient is a port of AGUIChatClient in the AG-UI SDK for .NET (AGUI.Client).
 type AGUIClient struct {
 	Connection
 	Invoking
-	ThrowsRunError bool // true for AGUI.Client 0.0.3
+	ThrowsRunError bool // whether a RUN_ERROR throws, as in 0.0.3
 }
 
-// Stream implements Client. Answers in the last message become the resume of the request. Then
-// every message with a request or an answer is left out of the request.
+// Stream sends the conversation. If the last message has answers, they become the resume of the
+// request, and every message with a request or an answer is left out of the request.
 func (c AGUIClient) Stream(messages []*Message, options *Options, yield func(Update)) error {
 	var resume []netjson.Object
 	messages = slices.Clone(messages)
@@ -34,7 +34,7 @@ func (c AGUIClient) Stream(messages []*Message, options *Options, yield func(Upd
 	})
 }
 
-// answers returns the entries of resume for the answers in a message.
+// answers returns the entries of resume that belong to the answers in a message.
 func answers(m *Message) (approvals, inputs []netjson.Object) {
 	for _, content := range m.Contents {
 		switch a := content.(type) {
@@ -59,7 +59,7 @@ func has[T any](m *Message) bool {
 	return slices.ContainsFunc(m.Contents, func(c Content) bool { _, ok := c.(T); return ok })
 }
 
-// run sends one request and yields the updates of the response.
+// run sends one request, and yields the updates of its response.
 func (c AGUIClient) run(messages []*Message, options *Options, resume []netjson.Object, yield func(Update)) error {
 	thread := c.thread(messages, options)
 	body := netjson.New("threadId", thread, "runId", "run_"+shortID(), "messages", sdkMessages(messages))
@@ -85,8 +85,8 @@ func (c AGUIClient) run(messages []*Message, options *Options, resume []netjson.
 	return c.post(body, reading.event)
 }
 
-// thread returns the thread of a request: the thread of the call whose results are in the last
-// message, the thread of the options, or a new one.
+// thread returns the thread of a request. If the last message has the result of a client's call,
+// that is the thread of the call. Otherwise it is the thread of the options, or a new one.
 func (c AGUIClient) thread(messages []*Message, options *Options) string {
 	if n := len(messages) - 2; n >= 0 && len(messages[n].Contents) > 0 {
 		if call, ok := messages[n].Contents[0].(*Call); ok && call.thread != "" {
@@ -104,7 +104,7 @@ func (c AGUIClient) thread(messages []*Message, options *Options) string {
 	return "thread_" + shortID()
 }
 
-// sdkMessages returns messages in the form of a request of AGUI.Client.
+// sdkMessages returns the messages as a request of AGUI.Client has them.
 func sdkMessages(messages []*Message) []netjson.Object {
 	list := []netjson.Object{}
 	for _, m := range messages {
@@ -133,8 +133,9 @@ func withID(o netjson.Object, m *Message) netjson.Object {
 	return o.With("id", m.ID)
 }
 
-// sdkContent returns the content of a person's message: a string, or a list of parts if it has
-// several. An answer that does not become a part of resume is sent as the name of its type.
+// sdkContent returns the content of a user message: a string, or a list if the message has several
+// parts. For an answer that does not become part of resume, the real client sends the name of its
+// .NET type.
 func sdkContent(m *Message) any {
 	var texts []string
 	for _, c := range m.Contents {
@@ -187,7 +188,7 @@ func joined(m *Message) string {
 	return all
 }
 
-// sdkResult returns the content of a result: a string unchanged, or the text of JSON.
+// sdkResult returns the content of a tool result: a string as it is, anything else as JSON text.
 func sdkResult(r Result) string {
 	if s, ok := r.Value.(string); ok {
 		return s

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// An sdkReading makes updates from the events of a run as AGUI.Client does. It checks their order,
-// and holds calls back until their results or the end of the run.
+// An sdkReading turns the events of a run into updates as AGUI.Client does. It checks the order of
+// the events. It holds each call back until the call has its result or the run ends.
 type sdkReading struct {
 	throwsRunError bool
 	yield          func(Update)
@@ -18,14 +18,14 @@ type sdkReading struct {
 	texts                  map[string]string // roles of the open text messages
 	calls                  map[string]*sdkCall
 	steps                  map[string]bool
-	held                   []Update // calls without a result, and the updates after them
-	waiting                []string // ids of the calls in held without a result
-	finishedCalls          []string // ids of the calls in held with a result
+	held                   []Update // calls without a result, and all updates after them
+	waiting                []string // ids of calls in held that lack a result
+	finishedCalls          []string // ids of calls in held that have a result
 }
 
 type sdkCall struct{ name, arguments string }
 
-// sdkEvents are the types of events that AGUI.Client reads.
+// sdkEvents are the types of events that AGUI.Client can read.
 var sdkEvents = []string{
 	"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "STEP_STARTED", "STEP_FINISHED",
 	"TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END",
@@ -36,7 +36,7 @@ var sdkEvents = []string{
 	"ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "CUSTOM", "RAW",
 }
 
-// sdkRoles are the roles that a snapshot may have.
+// sdkRoles are the roles that messages of a snapshot may have.
 var sdkRoles = []string{"developer", "system", "user", "assistant", "tool", "reasoning", "activity"}
 
 func (r *sdkReading) event(e event) error {
@@ -97,13 +97,13 @@ func (r *sdkReading) event(e event) error {
 			}
 		}
 		r.hold(Update{Role: "assistant"})
-	default: // passed to the application unchanged
+	default: // the application gets the event as it is
 		r.hold(Update{Role: "assistant"})
 	}
 	return nil
 }
 
-// verify checks that an event is allowed at this point of the run.
+// verify checks that the event may come at this point of the run.
 func (r *sdkReading) verify(e event) error {
 	starts := e.Type == "RUN_STARTED"
 	switch {
@@ -124,7 +124,7 @@ func outOfOrder(e event, what string) error {
 	return throw("InvalidOperationException", "Cannot send '"+e.Type+"' event: "+what+" is in the wrong state.")
 }
 
-// hold yields an update, or keeps it while a call has no result.
+// hold yields an update. While a call lacks its result, hold keeps the update instead.
 func (r *sdkReading) hold(u Update) {
 	if len(r.waiting) > 0 {
 		r.held = append(r.held, u)
@@ -156,8 +156,8 @@ func (r *sdkReading) call(e event) error {
 	return nil
 }
 
-// result yields the result of a call. If the call is held, everything that is held is yielded when
-// the last held call has its result.
+// result yields the result of a call. If the call is held back, the result is held back too. When
+// the last such call has its result, all held updates are yielded.
 func (r *sdkReading) result(e event) {
 	u := Update{Role: "tool", Contents: []Content{Result{e.ToolCallID, e.content()}}}
 	if len(r.waiting) == 0 || !slices.Contains(r.waiting, e.ToolCallID) {
@@ -228,7 +228,8 @@ type interrupt struct {
 	ResponseSchema      json.RawMessage
 }
 
-// outcome parses the outcome of a RUN_FINISHED.
+// outcome parses the outcome of a RUN_FINISHED. interrupted reports whether it is an interrupt
+// outcome.
 func outcome(e event) (list []interrupt, interrupted bool, err error) {
 	if isNull(e.Outcome) {
 		return nil, false, nil

@@ -9,18 +9,18 @@ import (
 
 const requestApproval = "request_approval"
 
-// A WrapperA is ServerFunctionApprovalClientAgent, the client of Agent Framework's sample
-// Step04_HumanInLoop, around another client. It shows a call of request_approval as an approval
-// request, and sends the answer as the call's result. Its code is the same in all versions.
+// A WrapperA is a port of ServerFunctionApprovalClientAgent, the client of Agent Framework's sample
+// Step04_HumanInLoop. It wraps another client. It shows a call of request_approval as an approval
+// request, and sends the answer as the result of that call. Its code is the same in all versions.
 type WrapperA struct{ Client }
 
-// Stream implements Client.
+// Stream sends the conversation through the wrapped client.
 func (w WrapperA) Stream(messages []*Message, options *Options, yield func(Update)) error {
 	return streamRequests(w.Client, w.outgoing(messages), options, yield, func(r *ApprovalRequest, call *Call) { r.original = call })
 }
 
-// streamRequests runs the client, and yields its calls of request_approval as approval requests.
-// made completes a request.
+// streamRequests runs the wrapped client. It yields each call of request_approval as an approval
+// request. made is called with the request and that call, to complete the request.
 func streamRequests(c Client, messages []*Message, options *Options, yield func(Update), made func(*ApprovalRequest, *Call)) error {
 	var failed error
 	err := c.Stream(messages, options, func(u Update) {
@@ -48,8 +48,8 @@ func streamRequests(c Client, messages []*Message, options *Options, yield func(
 	return err
 }
 
-// outgoing returns the conversation in the form that the server's wrapper reads. A request that it
-// answers loses its original call, so a later run leaves the request to the inner client.
+// outgoing returns the conversation as the server's wrapper reads it. A request that is answered
+// here loses its original call, so in later runs the wrapped client handles the request.
 func (w WrapperA) outgoing(messages []*Message) []*Message {
 	var list []*Message
 	open := map[string]*ApprovalRequest{}
@@ -89,7 +89,7 @@ func (w WrapperA) outgoing(messages []*Message) []*Message {
 	return list
 }
 
-// requested parses a call of request_approval into a request.
+// requested turns a call of request_approval into an approval request.
 func requested(call *Call) (*ApprovalRequest, error) {
 	var arguments struct {
 		Request *struct {

@@ -6,18 +6,19 @@ import (
 	"holdpoint/e2e/netjson"
 )
 
-// A WrapperB is ApprovalAGUIChatClient, the client of the SDK's sample Step04_HumanInLoop, around
-// another client. It stores nothing: for each request it makes the calls of request_approval and
-// their results from the requests and answers in the conversation.
+// A WrapperB is a port of ApprovalAGUIChatClient, the client of the SDK's sample
+// Step04_HumanInLoop. It wraps another client, and stores nothing. For each request, it makes the
+// calls of request_approval and their results from the approval requests and answers in the
+// conversation.
 type WrapperB struct{ Client }
 
-// Stream implements Client.
+// Stream sends the conversation through the wrapped client.
 func (w WrapperB) Stream(messages []*Message, options *Options, yield func(Update)) error {
 	return streamRequests(w.Client, w.outgoing(messages), options, yield, func(r *ApprovalRequest, call *Call) { r.Call.ID = call.ID })
 }
 
-// outgoing returns the conversation in the form that the server's wrapper reads. Other contents of
-// a message with an answer stay a message, and the result follows it.
+// outgoing returns the conversation as the server's wrapper reads it. If a message with an answer
+// has other contents, they stay a message, and the result follows it.
 func (w WrapperB) outgoing(messages []*Message) []*Message {
 	var list []*Message
 	for _, m := range messages {
