@@ -14,12 +14,12 @@ import (
 	"holdpoint/translate"
 )
 
-// readyPass prepares a run without answers. It determines the input that the dialect gets.
+// readyPass prepares a run without answers. It decides which input the dialect gets.
 func (j *judge) readyPass(v contract.Ruling) preparedRun {
 	y := preparedRun{notTaken: v.AnswersUnused, standing: v.Standing, missedEnd: j.catchUp(v.MissedEnd, v.NewMessages), deltas: j.habit().deltas}
 	j.cleanPass(v.OmittedParts)
-	// before the transcript is made, because the backend gets the transcript's messages with the
-	// next answer
+	// This is done before the transcript is made, because the backend gets the transcript's
+	// messages with the next answer.
 	j.disarm()
 	whole := j.in.Messages
 	if j.withholdOpenCalls(nil) != nil {
@@ -29,8 +29,8 @@ func (j *judge) readyPass(v contract.Ruling) preparedRun {
 	return y
 }
 
-// readyResume prepares a run with answers. It determines the input that the dialect gets. If it
-// returns an error, the run is refused.
+// readyResume prepares a run with answers. It decides which input the dialect gets. If it returns
+// an error, the run is refused.
 func (j *judge) readyResume(v contract.Ruling) (preparedRun, *agui.RunError) {
 	y := preparedRun{notTaken: v.AnswersUnused, standing: v.Standing, deltas: j.habit().deltas}
 	p, answers := j.record.Pause, v.Answers
@@ -40,9 +40,9 @@ func (j *judge) readyResume(v contract.Ruling) (preparedRun, *agui.RunError) {
 	}
 	j.withMessages(list)
 	if asked := tanstack.InterruptedRun(p.Interrupts[0].Object); asked != "" {
-		// TanStack AI's server reads from the field parentRunId for which run the answers are. The
-		// client may have got the question in a later run, so it may send the wrong run. Requests
-		// that Holdpoint itself sends do not have the field.
+		// TanStack AI's server reads in the field parentRunId which run the answers are for. The
+		// client may have got the question in a later run, so it may send the id of the wrong run.
+		// The field is missing in requests that Holdpoint itself sends.
 		j.in = j.in.WithParentRun(asked)
 	}
 	j.disarm()
@@ -98,10 +98,10 @@ func (j *judge) forDialect(y *preparedRun, resumed *agui.Pause, v contract.Rulin
 	return request
 }
 
-// endedPauses returns the ended pauses whose questions the record still has, newest first. If the
-// run has no answers, an open pause is included, because this run gives it up. Tombstones are left
-// out. But if the backend does not speak AG-UI, the tombstone of a failed pause is included without
-// its questions, because the backend may keep the answers and act on them.
+// endedPauses returns the ended pauses whose questions the record still has, the newest first. If
+// the run has no answers, the open pause is included, because this run ends it. Tombstones are left
+// out, with one exception: if the backend does not speak AG-UI, the tombstone of a failed pause is
+// included without its questions, because the backend may have the answers and act on them.
 func (j *judge) endedPauses(resumed *agui.Pause) []translate.EndedPause {
 	if j.record.Pause == nil && len(j.record.Results) == 0 && len(j.linkedPauses) == 0 {
 		return nil
@@ -125,9 +125,9 @@ func (j *judge) endedPauses(resumed *agui.Pause) []translate.EndedPause {
 	return list
 }
 
-// begin lets the dialect begin an exchange. resumed is the pause that the answers are for, nil for
-// a run without answers. If the dialect cannot express the answers to its backend, begin returns a
-// refusal. It is called before the claim.
+// begin calls Begin of the dialect. The parameter resumed is the pause that the answers are for, or
+// nil for a run without answers. If the dialect cannot express the answers to its backend, begin
+// returns a refusal. It is called before the pause is claimed.
 func (j *judge) begin(y *preparedRun, resumed *agui.Pause, v contract.Ruling) (t translation, refused *contract.Ruling) {
 	t, err := j.askBegin(y, j.forDialect(y, resumed, v))
 	if err == nil {
@@ -141,9 +141,9 @@ func (j *judge) begin(y *preparedRun, resumed *agui.Pause, v contract.Ruling) (t
 }
 
 // extraMessages are new messages that the backend has not received. Either the client sent them
-// together with answers, or the backend did not read them because it already waited for an answer.
-// If an exchange sends some of them, these are removed from the list. The others do not count as
-// known, so the client can send them again as new input.
+// together with answers, or the backend did not read them because it waited for an answer. If an
+// exchange sends some of them, these are removed from the list. The others do not count as known,
+// so the client can send them again as new input.
 type extraMessages []agui.Message
 
 // withoutTaken removes the messages that the exchange with the request out sends to the backend.
@@ -153,17 +153,17 @@ func (b *extraMessages) withoutTaken(out *translate.Out) {
 	}
 }
 
-// A preparedRun is what a judge has prepared for a run, in addition to the exchange.
+// A preparedRun has what a judge has prepared for a run, in addition to the exchange.
 type preparedRun struct {
 	extra extraMessages
-	// the end that the chat has missed and gets first, nil if it has missed no end
+	// the end that the chat has missed, and that the client gets first; nil if the chat missed none
 	missedEnd *missedEnd
-	// why the answers that the client sent with its message do not count, nil if they count
+	// why the answers that the client sent with its message do not count; nil if they count
 	notTaken *agui.RunError
-	// the answer that counts instead of them, nil if there is no such answer
+	// the answer that counts instead of the client's answers; nil if there is no such answer
 	standing   *contract.Standing
 	transcript *transcript.Transcript
-	// The messages before Holdpoint removed calls from them, nil if it removed no call.
+	// The messages as they were before Holdpoint removed calls; nil if it removed no call.
 	withheldFrom []agui.Message
 	knownCalls   client.KnownCalls
 	hidden       hiddenSnapshots

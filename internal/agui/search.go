@@ -6,19 +6,21 @@ import (
 	"math/bits"
 )
 
-// The searches below skip from one byte of what they look for to the next, if it is rare, as a
-// colon is in the text of a message. Where that byte follows less than wideGap bytes after another,
-// they look for a pair of bytes in the next blockSize bytes. A skipped byte takes a quarter of the
-// time, but each byte that is found takes as long as 100 others.
+// The searches below look for one byte of the text that they search for, and skip the bytes before
+// it. This is fast if the byte is rare, as a colon is in the text of a message. If less than
+// wideGap bytes are between two such bytes, a search looks for a pair of bytes in the next
+// blockSize bytes instead. A skipped byte takes a quarter of the time that a byte of this second
+// search takes. But each byte that is found takes as long as 100 others.
 const (
 	wideGap   = 128
 	blockSize = 512
 	wordsSize = 32 // nextPair reads 32 bytes at once
 )
 
-// Index returns the position of the first text in b, or -1. text[rare] is a byte that is rare in
-// events, and rarely stands before text[rare+1]. bytes.Index stops at each byte that equals the
-// first one, and compares byte by byte if those are many.
+// Index returns the position of the first text in b, or -1. The byte text[rare] must be rare in
+// events, and must rarely precede the byte text[rare+1]. Index is faster than bytes.Index here,
+// because bytes.Index stops at each byte that equals text[0], and compares byte by byte if such
+// bytes are many.
 func Index(b []byte, text string, rare int) int {
 	at := func(i int) bool {
 		return i >= rare && len(b)-i >= len(text)-rare && string(b[i-rare:i-rare+len(text)]) == text
@@ -47,8 +49,8 @@ func Index(b []byte, text string, rare int) int {
 	}
 }
 
-// eachNull calls yield with the position of each colon that a null follows, until it returns false.
-// The colon may be in a string, and the null may be the beginning of another word.
+// eachNull calls yield with the position of each colon that is followed by null, until yield
+// returns false. The colon may be inside a string. The null may be the begin of a longer word.
 func eachNull(b []byte, yield func(colon int) bool) {
 	for i := 0; ; {
 		gap := bytes.IndexByte(b[i:], ':')
@@ -70,7 +72,7 @@ func eachNull(b []byte, yield func(colon int) bool) {
 					}
 				}
 			}
-			// The null of the last colon may begin after the block.
+			// The null after the last colon of the block may begin behind the block.
 			if colon = spaceBegin(b, i) - 1; b[colon] != ':' {
 				continue
 			}
@@ -82,10 +84,12 @@ func eachNull(b []byte, yield func(colon int) bool) {
 	}
 }
 
-// nextPair returns the first position from i on, in steps of wordsSize, at which one of the next
-// wordsSize bytes is first, and second follows. Their bits are 1 in marks. A bit above one of those
-// may also be 1. If no position before end has any, it returns one at or after end, and 0. b has
-// more than wordsSize bytes after each position before end.
+// nextPair finds pairs of bytes: the byte first, directly followed by the byte second. It examines
+// wordsSize bytes at a time, from the position i on. It returns the first position at of such a
+// step that contains the first byte of a pair. In marks, bit n is 1 if a pair begins at b[at+n]. A
+// bit above a correct bit may also be 1, without a pair. If there is no pair before end, nextPair
+// returns a position at or after end, and marks is 0. b must have more than wordsSize bytes after
+// each position before end.
 func nextPair(b []byte, i, end int, first, second byte) (at int, marks uint32) {
 	const (
 		ones = 0x0101010101010101
@@ -94,12 +98,12 @@ func nextPair(b []byte, i, end int, first, second byte) (at int, marks uint32) {
 	f, s := uint64(first)*ones, uint64(second)*ones
 	for ; i < end; i += wordsSize {
 		p := b[i : i+wordsSize+1]
-		// A byte of these is 0 where the pair is.
+		// In each of these words, a byte is 0 if a pair begins there.
 		v := (word(p) ^ f) | (word(p[1:]) ^ s)
 		w := (word(p[8:]) ^ f) | (word(p[9:]) ^ s)
 		x := (word(p[16:]) ^ f) | (word(p[17:]) ^ s)
 		y := (word(p[24:]) ^ f) | (word(p[25:]) ^ s)
-		// The high bit of such a byte is 1 in these.
+		// Now the high bit of such a byte is 1.
 		v, w, x, y = (v-ones)&^v&high, (w-ones)&^w&high, (x-ones)&^x&high, (y-ones)&^y&high
 		if v|w|x|y != 0 {
 			return i, highBits(v) | highBits(w)<<8 | highBits(x)<<16 | highBits(y)<<24
@@ -110,15 +114,16 @@ func nextPair(b []byte, i, end int, first, second byte) (at int, marks uint32) {
 
 func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
-// highBits returns the high bits of the eight bytes of x as its lowest bits. Its other bits are 0.
+// highBits returns the high bit of each of the eight bytes of x. They are the lowest eight bits of
+// the result, and its other bits are 0.
 func highBits(x uint64) uint32 { return uint32(x >> 7 * 0x0102040810204080 >> 56) }
 
-// nullAt reports whether b has null at i.
+// nullAt reports whether the text null is in b at position i.
 func nullAt(b []byte, i int) bool { return len(b)-i >= 4 && string(b[i:i+4]) == "null" }
 
-// keyBefore returns the text of the key before a colon, without its quotes. It returns nil if the
-// key is missing, or longer than most. If the key has an escaped quote, it returns only the text
-// after that.
+// keyBefore returns the key that precedes the colon at this position, without its quotes. It
+// returns nil if no key precedes it, or if the key is longer than the parameter most. If the key
+// contains an escaped quote, keyBefore returns only the part after that quote.
 func keyBefore(b []byte, colon, most int) []byte {
 	end := spaceBegin(b, colon) - 1
 	if end < 0 || b[end] != '"' {
@@ -142,7 +147,7 @@ func spaceEnd(b []byte, i int) int {
 	return i
 }
 
-// spaceBegin returns the position at which the white space before i begins.
+// spaceBegin returns the position at which the white space that ends before i begins.
 func spaceBegin(b []byte, i int) int {
 	for i > 0 && isSpace(b[i-1]) {
 		i--

@@ -24,8 +24,8 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-// gaps are pieces of a text with few letters, and with lengths around those by which the searches
-// choose how to search.
+// gaps are pieces of which the tests make texts. They contain few different letters. Some have
+// lengths near wideGap and blockSize, because the searches choose their way by these lengths.
 var gaps = []string{
 	":", " ", "\n", "null", "nul", "nunu", "n", `"a"`, "x", ":null", ": null,", strings.Repeat(" ", wideGap),
 	strings.Repeat("x", wideGap-1), strings.Repeat("-", wideGap), strings.Repeat("y", blockSize-wideGap), strings.Repeat(" ", blockSize),
@@ -39,7 +39,7 @@ func someGaps() []byte {
 	return text
 }
 
-// TestIndex compares Index with bytes.Index.
+// TestIndex checks that Index returns the same position as bytes.Index.
 func TestIndex(t *testing.T) {
 	for range 4_000 {
 		b := someGaps()
@@ -53,7 +53,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestEachNull compares eachNull with a search at every position.
+// TestEachNull checks that eachNull finds the same colons as a search at every position.
 func TestEachNull(t *testing.T) {
 	for range 4_000 {
 		b := someGaps()
@@ -73,7 +73,7 @@ func TestEachNull(t *testing.T) {
 	}
 }
 
-// BenchmarkIndex measures the search for a key that an event does not have.
+// BenchmarkIndex measures Index with a key that the event does not have.
 func BenchmarkIndex(b *testing.B) {
 	for name, event := range map[string]string{
 		"words": strings.Repeat("the agent reads what it was told and answers in small pieces, ", 300),

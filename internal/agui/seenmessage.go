@@ -17,8 +17,8 @@ func NewSeenMessage(m Message) SeenMessage {
 	return s
 }
 
-// Identity returns the id of a message, or a digest of its content if it has no id. Clients
-// distinguish messages in the same way.
+// Identity returns a SeenMessage with the id of the message. If the message has no id, it has a
+// digest of the content instead. Clients distinguish messages in the same way.
 func Identity(m Message) SeenMessage {
 	if m.ID != "" {
 		return SeenMessage{ID: m.ID}
@@ -26,8 +26,8 @@ func Identity(m Message) SeenMessage {
 	return NewSeenMessage(m)
 }
 
-// NewMessages returns the messages that are not in seen. User messages are compared by id and
-// content, others by id.
+// NewMessages returns the messages of list that are not in seen. User messages are compared by id
+// and content, and other messages by id.
 func NewMessages(list []Message, seen []SeenMessage) []Message {
 	known := seenSet(seen)
 	var fresh []Message

@@ -42,7 +42,7 @@ func TestCanonical(t *testing.T) {
 		`"a\/b \u00e9\b"`:   "\"a/b é\\b\"",
 		"\"a\u2028b\"":      `"a\u2028b"`,
 		"\"no \xff UTF-8\"": "\"no \ufffd UTF-8\"",
-		"\"a\nb\"":          "\"a\nb\"", // not valid JSON either
+		"\"a\nb\"":          "\"a\nb\"", // not valid JSON, as the line above
 	} {
 		if got := string(Canonical([]byte(in))); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -50,8 +50,8 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// FuzzCanonical: the result is the same as that of encoding/json, which decodes everything and
-// sorts the keys of maps.
+// FuzzCanonical checks that Canonical has the same result as encoding/json, which decodes the whole
+// text and sorts the keys of maps.
 func FuzzCanonical(f *testing.F) {
 	for _, s := range []string{
 		`"text"`, `"a\nb\"c\\"`, "\"é\u2028\"", `"\/"`, "\"\xff\"", `"\ud800"`, `"a" "b"`, "\"\x7f\ufffd\"",
@@ -69,7 +69,7 @@ func FuzzCanonical(f *testing.F) {
 			want = MustMarshal(v)
 		}
 		if one, err := ParseValue(raw, 1<<20); err == nil && one.Depth > sortedDepth || len(raw) > oddBytes {
-			return // it stays almost unchanged
+			return // Canonical leaves such a text almost unchanged
 		}
 		if got := Canonical(raw); !bytes.Equal(got, want) {
 			t.Fatalf("%q, want %q", got, want)
@@ -77,8 +77,8 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
-// TestCanonicalOfOddValues: deep values and objects with very many members cost time and memory
-// linear in their size.
+// TestCanonicalOfOddValues checks that Canonical needs time and memory that are linear in the size
+// of the value, even if the value is nested deeply or has very many members.
 func TestCanonicalOfOddValues(t *testing.T) {
 	const size = 4 << 20
 	text := `"` + strings.Repeat("x", size) + `"`
@@ -111,8 +111,8 @@ func TestCanonicalOfOddValues(t *testing.T) {
 	}
 }
 
-// TestCanonicalTakesOneAllocation: Canonical is called for each question and answer, and allocates
-// only its result.
+// TestCanonicalTakesOneAllocation checks that Canonical allocates only its result, because it is
+// called for each question and answer.
 func TestCanonicalTakesOneAllocation(t *testing.T) {
 	question := []byte(`{"reason":"tool_call","message":"Delete?","toolCallId":"c","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}}}}`)
 	if n := testing.AllocsPerRun(100, func() { Canonical(question) }); n != 1 {

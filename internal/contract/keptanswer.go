@@ -5,10 +5,11 @@ import (
 	"holdpoint/store"
 )
 
-// findIgnoredAnswer finds an answer that the backend would ignore, because it stored an earlier
-// answer to the question (agui.Pause.KeepsFirstAnswer). The newest resume of the question decides:
-// if it succeeded, the backend keeps nothing. It also keeps nothing if its run has only just asked
-// the question.
+// findIgnoredAnswer returns the question of the first answer that the backend would ignore. A
+// backend with agui.Pause.KeepsFirstAnswer ignores an answer if it has stored an earlier answer to
+// the same question. Whether it has one depends on the newest resume of the question: if that
+// resume succeeded, the backend has stored nothing. It also has nothing stored if the run has only
+// just asked the question. findIgnoredAnswer returns false if the backend would ignore no answer.
 func (c *Case) findIgnoredAnswer(answers []agui.Answer) (agui.Interrupt, bool) {
 	p := c.Record.Pause
 	if !p.KeepsFirstAnswer || p.FirstAsked {
@@ -26,11 +27,12 @@ func (c *Case) findIgnoredAnswer(answers []agui.Answer) (agui.Interrupt, bool) {
 	return agui.Interrupt{}, false
 }
 
-// A questionIdentity is equal for two interrupts that ask the same question.
+// A questionIdentity identifies a question. Two interrupts that ask the same question have the same
+// one.
 type questionIdentity struct{ native, question string }
 
-// keptAnswers returns the digest of the last answer to each question if the run with it failed, and
-// "" if that run succeeded.
+// keptAnswers returns the digest of the last answer to each question. The digest is "" if the run
+// with that answer succeeded, because the backend then keeps no answer.
 func (c *Case) keptAnswers() map[questionIdentity]string {
 	kept := map[questionIdentity]string{}
 	for _, r := range c.Record.Results {

@@ -9,14 +9,15 @@ import (
 
 // decodedBodies remembers decoded bodies together with the bytes that they were decoded from. It is
 // not a cache of records: the table is read each time, and a decoded body is used only if the bytes
-// are still the same. A body is read four times or more between a question and its end. Decoding a
-// body with eight results takes 100 µs, and reading it from Redis takes 60 µs (go run ./bench
-// store-redis; without the server: go test ./store/engine -run '^$' -bench Read).
+// are still the same. It saves time because a body is read four times or more between a question
+// and its end. Decoding a body with eight results takes 100 µs, and reading it from Redis takes 60
+// µs (go run ./bench store-redis; without the server: go test ./store/engine -run '^$' -bench
+// Read).
 //
-// All callers that load the record share the decoded body, and it is read-only (see store.Store).
+// All callers that load the record share the decoded body, so it is read-only (see store.Store).
 type decodedBodies struct {
 	mu       sync.Mutex
-	now, old map[store.Key]knownBody // old has bodies that were not read since now was started
+	now, old map[store.Key]knownBody // old has the bodies that were not read since now was begun
 	size     int                     // size of the bodies in now, in stored bytes
 }
 

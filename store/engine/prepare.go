@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// A TablePreparer prepares a table whose server may not be running yet, because processes that
-// belong together start in any order. Until the table is ready, all steps fail, so no run passes. A
-// Ready tries again without end, even after an error that waiting alone does not remove, because a
-// person may fix the cause.
+// A TablePreparer prepares a table in a server that may not be running yet, because processes that
+// belong together start in any order. Until the table is ready, all steps fail, so no run is
+// forwarded. The TablePreparer tries again without end, even after an error that does not go away
+// by waiting, because a person may remove its cause.
 type TablePreparer struct {
 	prepare func(context.Context) error
 	lasting func(error) bool
@@ -22,10 +22,11 @@ type TablePreparer struct {
 	cancel  context.CancelFunc
 	done    sync.WaitGroup
 
-	mu      sync.Mutex
-	err     error            // nil if the table is ready
-	refused func(error) bool // nil if an error of the first try does not end the tries
-	final   error            // the error that ended the tries
+	mu  sync.Mutex
+	err error // nil if the table is ready
+	// reports whether an error of the first try ends the tries; nil: no error does
+	refused func(error) bool
+	final   error // the error that ended the tries
 }
 
 const (
@@ -35,17 +36,18 @@ const (
 
 var errNotTried = errors.New(textNotTried)
 
-// Await begins the tries. prepare makes the table usable, and is called again after an error.
-// lasting reports whether waiting alone does not remove the error. The first error is logged, then
-// each lasting error that differs from the last logged one, and then the success.
+// Await begins the tries. The function prepare makes the table usable, and is called again after an
+// error. The function lasting reports whether an error does not go away by waiting. Await logs the
+// first error. Then it logs each lasting error that differs from the last logged error, and finally
+// the success.
 func Await(prepare func(context.Context) error, lasting func(error) bool, log *slog.Logger) *TablePreparer {
 	return startPreparing(prepare, lasting, nil, log)
 }
 
-// AwaitUnless is like Await, for a server that may be the wrong one. It waits for the end of the
-// first try, or until ctx is over. If refused returns true for the error of the first try,
-// AwaitUnless stops, and returns the error without logging it. An error of a later try has no such
-// effect.
+// AwaitUnless does what Await does, for a server that may be the wrong one. It returns at the end
+// of the first try, or when ctx ends. If the function refused returns true for the error of the
+// first try, AwaitUnless ends the tries, and returns the error without logging it. Errors of later
+// tries never end the tries.
 func AwaitUnless(ctx context.Context, refused func(error) bool, prepare func(context.Context) error, lasting func(error) bool, log *slog.Logger) (*TablePreparer, error) {
 	r := startPreparing(prepare, lasting, refused, log)
 	select {
@@ -90,8 +92,8 @@ func (r *TablePreparer) run(ctx context.Context) {
 	}
 }
 
-// noteTry records the result of a try. first means that it was the first try, and final that no
-// more tries follow.
+// noteTry notes the result of a try. first is true if it was the first try. final is true if no
+// further try follows.
 func (r *TablePreparer) noteTry(err error) (first, final bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,7 +106,7 @@ func (r *TablePreparer) noteTry(err error) (first, final bool) {
 }
 
 // tell logs the result of a try. The parameter told is the text of the last error that was logged,
-// "" if there is none. tell returns its new value.
+// or "". tell returns the new value of told.
 func (r *TablePreparer) tell(err error, told string) string {
 	switch {
 	case err == nil && told != "":
@@ -142,7 +144,7 @@ func (r *TablePreparer) Err(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends the tries.
+// Stop ends the tries, and waits until the current try has ended.
 func (r *TablePreparer) Stop() {
 	r.cancel()
 	r.done.Wait()

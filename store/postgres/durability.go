@@ -6,16 +6,15 @@ import (
 	"time"
 )
 
-// A server may lose a change although it has confirmed the change, and keep earlier changes. This
-// happens if a standby that lacks the change becomes the primary, or if the server crashes before
-// the change is on its disk. A caller that must not send something twice has to know whether this
-// is possible.
+// A server may lose a change that it has confirmed, and still have earlier changes. This happens if
+// a standby that lacks the change becomes the primary, or if the server crashes before the change
+// is on its disk. A caller that must not send an answer twice has to know whether this is possible.
 
 const (
 	// askAgain is how long the server's reply to forgetsSQL stays valid.
 	askAgain = 2 * time.Second
-	// rememberStandby is how long a standby counts after it has gone, because it may come back as
-	// the primary.
+	// rememberStandby is how long a standby counts after its connection has ended, because it may
+	// come back as the primary.
 	rememberStandby = time.Hour
 	askForgets      = 5 * time.Second
 )
@@ -27,15 +26,15 @@ const forgetsSQL = "SELECT current_setting('fsync') = 'off' OR current_setting('
 	" OR CASE WHEN " + guards + " THEN current_setting('synchronous_commit') = 'local'" +
 	" ELSE EXISTS (SELECT FROM pg_stat_replication) OR EXISTS (SELECT FROM pg_replication_slots WHERE slot_type = 'physical') END"
 
-// A durability is what the server has replied to forgetsSQL.
+// A durability has the times of the server's replies to forgetsSQL.
 type durability struct {
 	mu    sync.Mutex
 	asked time.Time // when the server replied last
 	seen  time.Time // when the server last replied that it may lose changes
 }
 
-// Forgets reports whether the server may lose changes although they counted, and keep earlier
-// changes. It returns true if the server has never replied.
+// Forgets reports whether the server may lose changes that it has confirmed, and keep earlier
+// changes. It also returns true if the server has never replied.
 func (t *table) Forgets(ctx context.Context) bool {
 	f := &t.forgetting
 	f.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// These are the SQLSTATE codes that this package examines.
+// The SQLSTATE codes that this package examines.
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const (
 	codeWarning       = "01000"
@@ -37,7 +37,8 @@ var remedies = map[string]string{
 	"58030":      textDisk,
 }
 
-// operatorError returns an error whose text begins with what the error means, if that is known.
+// operatorError returns an error whose text begins with what the error means for an operator. If
+// that is unknown, the text begins with "postgres: ".
 func operatorError(err error) error {
 	if err == nil {
 		return nil
@@ -65,7 +66,7 @@ func remedyOf(err error) string {
 	return ""
 }
 
-// codeOf returns the SQLSTATE code of an error, "" if the error has no code.
+// codeOf returns the SQLSTATE code of an error, or "" if it has none.
 func codeOf(err error) string {
 	var p *pgconn.PgError
 	if errors.As(err, &p) {
@@ -74,8 +75,8 @@ func codeOf(err error) string {
 	return ""
 }
 
-// isOvertaken reports whether a statement did nothing because of a concurrent transaction. With the
-// default isolation level that does not happen, but a role may have another isolation level.
+// isOvertaken reports whether a statement had no effect because of a concurrent transaction. This
+// does not happen with the default isolation level, but a role may have another isolation level.
 func isOvertaken(err error) bool {
 	code := codeOf(err)
 	return code == codeSerialization || code == codeDeadlock
@@ -92,7 +93,7 @@ func refusedByBouncer(err error) bool {
 	return codeOf(err) == codeProtocol && strings.Contains(err.Error(), "authentication failed")
 }
 
-// isLasting reports whether waiting alone does not remove the error.
+// isLasting reports whether the error does not go away by waiting.
 func isLasting(err error) bool {
 	code := codeOf(err)
 	var untrusted *tls.CertificateVerificationError

@@ -19,8 +19,8 @@ import (
 // ReasonLost is the reason of a lost question.
 const ReasonLost = "holdpoint:lost_question"
 
-// schemaLost is the schema of a lost question. It accepts only a denial, from a client that has no
-// cancel.
+// schemaLost is the responseSchema of a lost question. It accepts only a denial, for clients that
+// cannot cancel.
 const schemaLost = `{"type":"object","properties":{"approved":{"type":"boolean","const":false}},"required":["approved"],"additionalProperties":false}`
 
 // MaxLost is the maximum number of ids in a lost question.

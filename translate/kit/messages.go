@@ -129,8 +129,9 @@ func ShownMessages(r *translate.Request) []agui.Message {
 	return WithoutMessages(r.Input.Messages, r.NewMessages)
 }
 
-// SentInput returns the input with all messages that the client sent, including calls without a
-// result that proxy may have removed from the backend's input (translate.Continuer).
+// SentInput returns the input with all messages that the client sent. The package proxy may have
+// removed calls without a result from the messages for the backend (translate.Continuer); they are
+// included here.
 func SentInput(r *translate.Request) agui.RunInput {
 	if len(r.ClientMessages) == 0 {
 		return r.Input
@@ -138,17 +139,17 @@ func SentInput(r *translate.Request) agui.RunInput {
 	return r.Input.WithMessages(r.ClientMessages)
 }
 
-// A DanglingCall is a tool call in the history that has no result.
+// A DanglingCall is a call in the history that has no result.
 type DanglingCall struct {
 	ID, Name string
-	// Abandoned reports that a user's message follows the call, so the conversation continued without
-	// its result.
+	// Abandoned is true if a user's message follows the call. Then the conversation continued
+	// without the call's result.
 	Abandoned bool
 }
 
-// WithoutDangling returns the input without those calls that have no result and for which goes
-// returns true. A message that has nothing else is removed too. A result counts only for the
-// nearest call before it, because ids may repeat.
+// WithoutDangling returns the input without those calls that have no result and for which the
+// function goes returns true. A message that had only such calls is removed too. A result counts
+// for the last call before it, because ids may repeat.
 func WithoutDangling(in agui.RunInput, goes func(DanglingCall) bool) agui.RunInput {
 	results, user, changed := map[string]bool{}, false, false
 	var kept []agui.Message // in reverse order

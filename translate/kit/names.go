@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Names are patterns of path.Match for names of tools. They are an option of a dialect. In a
+// Names are patterns for names of tools, as in path.Match. They are an option of a dialect. In the
 // variable they are separated by semicolons.
 type Names []string
 
@@ -22,7 +22,7 @@ func (n *Names) UnmarshalText(text []byte) error {
 	return n.Check()
 }
 
-// String returns the list in the form of the variable.
+// String returns the names as they are written in the variable.
 func (n Names) String() string { return strings.Join(n, ";") }
 
 // Check returns an error for the first name that is not a valid pattern.
@@ -35,8 +35,8 @@ func (n Names) Check() error {
 	return nil
 }
 
-// Match reports whether a pattern matches the name. A name is not a path, so * also matches a
-// slash.
+// Match reports whether one of the patterns matches the name. A name is not a path, so * also
+// matches a slash.
 func (n Names) Match(name string) bool {
 	flat := func(text string) string { return strings.ReplaceAll(text, "/", "\x00") }
 	return slices.ContainsFunc(n, func(pattern string) bool {

@@ -12,8 +12,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// An OptionError is an error in an option of a dialect. Name is the name of the option's variable
-// without the prefix of the dialect.
+// An OptionError is an error in an option of a dialect. Name is the name of the variable without
+// the prefix that all variables of the dialect have.
 type OptionError struct {
 	Name string
 	Err  error
@@ -27,17 +27,17 @@ func WrongOption(name string, err error) []error {
 	return []error{&OptionError{name, err}}
 }
 
-// Error returns the name and the text of the cause.
+// Error returns the name of the variable, a colon, and the text of Err.
 func (e *OptionError) Error() string { return e.Name + ": " + e.Err.Error() }
 
-// Unwrap returns the cause.
+// Unwrap returns Err.
 func (e *OptionError) Unwrap() error { return e.Err }
 
-// Text is an option that a dialect sends to its backend as plain text.
+// A Text is an option that a dialect sends to its backend as plain text.
 type Text string
 
 // DeniesOnly returns an error if a reader could take the text, or one of its words, for an
-// approval, or if the text has no words.
+// approval. It also returns an error if the text has no words.
 func (t Text) DeniesOnly() error {
 	words := t.Words()
 	if len(words) == 0 {
@@ -54,7 +54,7 @@ func (t Text) Words() []string {
 	return strings.FieldsFunc(strings.ToLower(string(t)), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
 }
 
-// JSON is an option of a dialect that is a JSON value.
+// A JSON is an option of a dialect whose value is JSON.
 type JSON json.RawMessage
 
 // UnmarshalText reads the value of a variable.
@@ -69,7 +69,7 @@ func (j *JSON) UnmarshalText(text []byte) error {
 // String returns the value as it was configured.
 func (j JSON) String() string { return string(j) }
 
-// IsEmpty reports whether the value is null, empty text, an empty object or an empty array.
+// IsEmpty reports whether the value is null, "", an empty object or an empty array.
 func (j JSON) IsEmpty() bool { return isEmpty(gjson.ParseBytes(j)) }
 
 // DeniesOnly returns an error if a backend could take the value for an approval, because of its
@@ -87,8 +87,8 @@ func (j JSON) DeniesOnly() error {
 	return nil
 }
 
-// has reports whether is returns true for a member of an object or for an element of an array. It
-// does not build a list, because a payload may have a million members.
+// has reports whether the function is returns true for a member of an object or for an element of
+// an array. It does not build a list, because a payload may have a million members.
 func has(v gjson.Result, is func(k, member gjson.Result) bool) bool {
 	found := false
 	v.ForEach(func(k, member gjson.Result) bool {
@@ -106,8 +106,8 @@ func isEmpty(v gjson.Result) bool {
 }
 
 // mayBeYes reports whether the value contains something that a backend could read as an approval.
-// An object without an approving word is not reported, although a backend that only tests whether
-// there is an answer reads any object as an approval. No value is a denial for every backend.
+// It returns false for an object without an approving word. But a backend that checks only whether
+// an answer exists reads any object as an approval. No value is a denial for such a backend.
 func mayBeYes(v gjson.Result) bool {
 	switch {
 	case v.Type == gjson.True:
@@ -128,8 +128,8 @@ func mayBeYes(v gjson.Result) bool {
 	return false
 }
 
-// isYes reports whether a word usually means an approval, as a value or as the key of a value that
-// is not false.
+// isYes reports whether a word usually means an approval. The word may be a value, or the key of a
+// value that is not false.
 func isYes(word string) bool {
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "accept", "accepted", "allow", "allowed", "approve", "approved", "confirm", "confirmed", "continue", "edit", "ok", "okay",

@@ -9,8 +9,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// WithoutRoles returns the messages without those that have one of the roles. It returns list
-// itself if there are none.
+// WithoutRoles returns the messages whose role is not in roles. If no message has one of the roles,
+// it returns list itself.
 func WithoutRoles(list []agui.Message, roles ...string) []agui.Message {
 	goes := func(m agui.Message) bool {
 		return slices.ContainsFunc(roles, func(role string) bool { return strings.EqualFold(m.Role, role) })
@@ -21,15 +21,16 @@ func WithoutRoles(list []agui.Message, roles ...string) []agui.Message {
 	return slices.DeleteFunc(slices.Clone(list), goes)
 }
 
-// ResultsAfterCalls returns the messages with each result directly after its turn. A turn is a row
-// of consecutive messages with calls. Strict providers require this order. In a client that appends
-// what it receives, messages that a person wrote while a question was open are between a call and
-// its result. A result without its call is not moved. The result is list itself if nothing moves.
+// ResultsAfterCalls returns the messages with each result directly after its turn. A turn is a
+// sequence of consecutive messages with calls. Strict providers require this order. A client that
+// appends what it receives may have another order: if a person wrote messages while a question was
+// open, they are between a call and its result. A result without its call is not moved. If nothing
+// must be moved, ResultsAfterCalls returns list itself.
 func ResultsAfterCalls(list []agui.Message) []agui.Message {
 	calls, ends := turnsOf(list)
-	results := map[int][]int{} // the results of the turn that ends at an index
+	results := map[int][]int{} // index of a turn's last message → indexes of its results
 	behind := make([]bool, len(list))
-	turn := map[string]int{} // the last turn that has the call
+	turn := map[string]int{} // id of a call → index of the last message of its turn
 	for n, m := range list {
 		if end, known := turn[m.ToolCallID]; known && m.Role == "tool" {
 			results[end], behind[n] = append(results[end], n), true
@@ -59,7 +60,8 @@ func ResultsAfterCalls(list []agui.Message) []agui.Message {
 	return sorted
 }
 
-// turnsOf returns the calls of each message, and the index at which the turn of each message ends.
+// turnsOf returns the calls of each message, and for each message the index of the last message of
+// its turn.
 func turnsOf(list []agui.Message) (calls [][]gjson.Result, ends []int) {
 	calls, ends = make([][]gjson.Result, len(list)), make([]int, len(list))
 	for n := len(list) - 1; n >= 0; n-- {

@@ -6,26 +6,27 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Places visits messages in order, and finds those that answer a call in its place, which means
-// directly after the message with the call. An answer in another place could become the last
-// message of an exchange, and a backend that looks there would carry it out again.
+// Places visits messages in order, and finds those that answer a call in its place. An answer is in
+// its place if it directly follows the message with the call, or if only other tool messages are
+// between the two. An answer in another place could become the last message of an exchange. A
+// backend that reads answers at the end would then carry it out again.
 type Places struct {
 	list  []agui.Message
-	next  int             // the first message that was not visited
-	calls map[string]bool // calls of the message at; false if the call has its answer
-	at    int             // the index of the message with calls that the current tool messages follow
+	next  int             // index of the first message that was not visited
+	calls map[string]bool // calls of the message at index at; false if the call has an answer
+	at    int             // index of the message that the current tool messages follow
 
-	// CallAt is the index of the message with the answered call, or -1 if the call is not in its
-	// place. Repeated reports that the call already had an answer. Both are set by Answers.
+	// CallAt is the index of the message with the answered call, or -1 if the answer is not in its
+	// place. Repeated is true if the call already had an answer. Answers sets both.
 	CallAt   int
 	Repeated bool
 }
 
-// PlacesIn returns Places that begin with the first message.
+// PlacesIn returns a Places that visits the messages of the list from the first on.
 func PlacesIn(list []agui.Message) Places { return Places{list: list} }
 
-// Answers reports whether the tool message at index at is the first answer to a call of the message
-// that it follows, with only tool messages between the two. at must not decrease from call to call.
+// Answers reports whether the tool message at index at is the first answer to a call, and is in its
+// place. The index at must not decrease from one call of Answers to the next.
 func (p *Places) Answers(at int) bool {
 	for ; p.next < at; p.next++ {
 		m := &p.list[p.next]

@@ -10,9 +10,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Read returns the meaning of an answer for the audit and other observers. In addition to the
-// question's own words it recognizes words that agents usually accept. Decisions use MeaningOf,
-// which recognizes fewer words.
+// Read returns the meaning of an answer for the audit log and other observers. It recognizes the
+// words of the question, and also words that agents usually accept. Code that decides what is sent
+// uses MeaningOf, which recognizes fewer words.
 func Read(i agui.Interrupt, a agui.Answer) agui.Reading {
 	r := agui.Reading{Meaning: MeaningOf(i, a)}
 	if len(a.Payload) > maxWord || a.Status != agui.Resolved {
@@ -25,7 +25,7 @@ func Read(i agui.Interrupt, a agui.Answer) agui.Reading {
 	return r
 }
 
-// edits reports whether an approval has changed arguments for the call.
+// edits reports whether an approval contains changed arguments for the call.
 func edits(v gjson.Result) bool {
 	if v.IsArray() {
 		return has(v, func(_, one gjson.Result) bool { return edits(one) })
@@ -41,7 +41,7 @@ func edits(v gjson.Result) bool {
 	})
 }
 
-// decides reports whether a member of an answer usually has the decision.
+// decides reports whether a member with this key usually has the decision of an answer.
 func decides(key string) bool {
 	return slices.Contains([]string{"type", "decision", "decisions", "status", "action", "response", "answer"}, key)
 }
@@ -51,8 +51,8 @@ func isEdit(word string) bool {
 	return word == "edit" || word == "edited"
 }
 
-// ReadPrivate decodes the private state of a dialect. It returns the zero value if another dialect,
-// or another version, wrote the state.
+// ReadPrivate decodes the state that a dialect stored. It returns the zero value if the state
+// cannot be decoded, because another dialect or another version wrote it.
 func ReadPrivate[T any](private json.RawMessage) T {
 	var kept, none T
 	if json.Unmarshal(private, &kept) != nil {
@@ -61,8 +61,7 @@ func ReadPrivate[T any](private json.RawMessage) T {
 	return kept
 }
 
-// PlainText returns the text of a string, or the JSON text of another value. It returns "" for
-// null.
+// PlainText returns the text of a string, and the JSON of any other value. It returns "" for null.
 func PlainText(v gjson.Result) string {
 	switch v.Type {
 	case gjson.String:

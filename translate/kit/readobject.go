@@ -6,9 +6,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// ReadObject reads the messages and the names of the tools from a JSON object that is not a
-// complete run. If messages is repeated, it reads all of them, because one backend reads the first
-// and another the last.
+// ReadObject reads the messages and the names of the tools in a JSON object that is not a complete
+// run. If messages is repeated, it reads all of them, because one backend reads the first and
+// another the last.
 func ReadObject(object []byte) agui.RunInput {
 	root, in := agui.View(object), agui.RunInput{Raw: object}
 	for _, list := range Members(root, "messages") {

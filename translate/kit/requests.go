@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Requests are the requests to a backend's own API that an operator allows, in addition to those
-// that a Guard allows by itself. They are an option of a dialect.
+// Requests are the requests to a backend's own API that the operator allows, in addition to the
+// requests that a Guard always allows. They are an option of a dialect.
 type Requests []AllowedRequest
 
-// An AllowedRequest is a method and a pattern of path.Match for the path.
+// An AllowedRequest is a method and a pattern for the path, as in path.Match.
 type AllowedRequest struct{ Method, Path string }
 
 func (r AllowedRequest) String() string { return r.Method + " " + r.Path }
 
 // UnmarshalText reads the value of a variable: pairs of a method and a path, separated by commas or
-// newlines. It does not check them; Check does.
+// newlines. Check validates them.
 func (r *Requests) UnmarshalText(text []byte) error {
 	*r = nil
 	for one := range strings.FieldsFuncSeq(string(text), func(c rune) bool { return c == ',' || c == '\n' }) {
@@ -33,7 +33,7 @@ func (r *Requests) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the list in the form of the variable.
+// String returns the list as it is written in the variable.
 func (r Requests) String() string {
 	list := make([]string, len(r))
 	for n, one := range r {
@@ -42,8 +42,9 @@ func (r Requests) String() string {
 	return strings.Join(list, ",")
 }
 
-// Check returns an error for the first request that is not valid. A request that steers a run
-// cannot be allowed, because it could answer questions without Holdpoint.
+// Check returns an error for the first request that is not valid. The function steers reports
+// whether a request steers a run. Such a request cannot be allowed, because it could answer a
+// question without Holdpoint.
 func (r Requests) Check(steers func(method, at string) bool) error {
 	for _, one := range r {
 		switch _, err := path.Match(one.Path, ""); {
@@ -60,7 +61,7 @@ func (r Requests) Check(steers func(method, at string) bool) error {
 	return nil
 }
 
-// Match reports whether the list has a request that does not steer a run.
+// Match reports whether the list allows the request. A request that steers a run is never allowed.
 func (r Requests) Match(method, at string, steers func(method, at string) bool) bool {
 	return !steers(method, at) && slices.ContainsFunc(r, func(one AllowedRequest) bool {
 		ok, err := path.Match(one.Path, at)
@@ -68,8 +69,8 @@ func (r Requests) Match(method, at string, steers func(method, at string) bool) 
 	})
 }
 
-// IsPlainPath reports whether every server reads the path in the same way. A path with an escape,
-// an empty segment or a parameter may lead to different places.
+// IsPlainPath reports whether every server reads the path in the same way. Servers differ in how
+// they read a path with an escape, an empty segment or a parameter.
 func IsPlainPath(at string) bool {
 	if !strings.HasPrefix(at, "/") || strings.Contains(at, "//") || len(at) > 1 && strings.HasSuffix(at, "/") {
 		return false

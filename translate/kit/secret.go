@@ -7,13 +7,13 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// maxSchemaValues is the maximum number of values and keys in a schema that is searched. It limits
-// the memory that the search needs.
+// maxSchemaValues is the maximum number of values and keys in a schema that WantsSecret searches.
+// It limits the memory that the search needs.
 const maxSchemaValues = 64 << 10
 
-// WantsSecret reports whether a schema asks for a secret: a member, at any depth, has the format
-// password or is writeOnly, as pydantic's SecretStr is. It also returns true for a schema that
-// cannot be read completely, because then less of the answer is stored.
+// WantsSecret reports whether a schema asks for a secret. It does if a member, at any depth, has
+// the format password or is writeOnly, as pydantic's SecretStr is. WantsSecret also returns true
+// for a schema that it cannot read completely, because less of the answer is then stored.
 func WantsSecret(schema json.RawMessage) bool {
 	if !bytes.Contains(schema, []byte("password")) && !bytes.Contains(schema, []byte("writeOnly")) &&
 		bytes.IndexByte(schema, '\\') < 0 {

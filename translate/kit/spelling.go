@@ -9,11 +9,11 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Backends do not read JSON alike. .NET matches keys in any case and uses the last of two equal
-// keys. Python accepts tool_calls for toolCalls and uses the last of two equal keys. Code that must
-// not miss a value reads it in every spelling that one of them accepts.
+// Backends read JSON in different ways. .NET matches keys in upper or lower case, and uses the last
+// of two equal keys. Python accepts tool_calls for toolCalls, and uses the last of two equal keys.
+// Code that must not miss a value reads it in every spelling that a backend accepts.
 
-// Texts returns the strings among the values that ValuesAt returns.
+// Texts returns those values of ValuesAt that are strings.
 func Texts(object gjson.Result, path ...string) []string {
 	var out []string
 	for _, v := range ValuesAt(object, path...) {
@@ -45,8 +45,8 @@ func Calls(m gjson.Result) []gjson.Result {
 	return list
 }
 
-// Members returns all members of an object with the name, in any spelling. Code that must not miss
-// a value reads all of them, because backends differ in the one that they use.
+// Members returns the values of all members of an object that have the name, in any spelling. Code
+// that must not miss a value reads all of them, because backends differ in which one they use.
 func Members(object gjson.Result, name string) []gjson.Result {
 	var list []gjson.Result
 	if object.IsObject() {
@@ -60,7 +60,8 @@ func Members(object gjson.Result, name string) []gjson.Result {
 	return list
 }
 
-// ValuesAt returns all values at a path of names, in any spelling and including repeated keys.
+// ValuesAt returns all values at a path of names. It reads the names in any spelling, and includes
+// the values of repeated keys.
 func ValuesAt(object gjson.Result, path ...string) []gjson.Result {
 	list := []gjson.Result{object}
 	for _, name := range path {
@@ -80,8 +81,8 @@ func first(object gjson.Result, name string) gjson.Result {
 	return gjson.Result{}
 }
 
-// CheckText returns an error if value is a string with JSON text in which an object has a key
-// twice. Other texts have no keys, so the error is nil.
+// CheckText returns an error if value is a string that contains JSON with a repeated key. It
+// returns nil for any other string, because a plain text has no keys.
 func CheckText(value gjson.Result, place agui.KeyPlace) error {
 	parsed := ParseText(value)
 	if value.Type != gjson.String || parsed.Type == gjson.String {
@@ -90,14 +91,16 @@ func CheckText(value gjson.Result, place agui.KeyPlace) error {
 	return agui.CheckKeysIn(parsed.Raw, place)
 }
 
-// MayContain reports whether a lower-case word may appear in JSON text, in any case and in escapes.
-// rare is a letter that occurs once in the word and rarely in texts, or 0.
+// MayContain reports whether a lower-case word may appear in the JSON, in upper or lower case or
+// with escaped letters. The parameter rare is a letter that occurs once in the word and rarely in
+// texts, or 0.
 func MayContain(json []byte, word string, rare byte) bool {
 	return hasWord(json, word, rare) || escapesLetters(json)
 }
 
-// escapesLetters reports whether an ASCII letter may be written as \u0041 to \u007a. Python escapes
-// what is not ASCII, and .NET and Go escape some signs, but no common encoder escapes letters.
+// escapesLetters reports whether the body may contain an ASCII letter that is written as an escape,
+// \u0041 to \u007a. Python escapes characters that are not ASCII, and .NET and Go escape some
+// signs. No common encoder escapes letters.
 func escapesLetters(body []byte) bool {
 	for {
 		_, rest, found := bytes.Cut(body, []byte(`\u00`))
@@ -111,8 +114,8 @@ func escapesLetters(body []byte) bool {
 	}
 }
 
-// hasWord reports whether the text contains a lower-case word in any case. It searches for the
-// letter rare. If rare is 0, it makes a copy of the text.
+// hasWord reports whether the body contains a lower-case word, in upper or lower case. To be fast,
+// it searches for the letter rare. If rare is 0, it makes a copy of the body in lower case.
 func hasWord(body []byte, word string, rare byte) bool {
 	at := strings.IndexByte(word, rare)
 	if at < 0 {

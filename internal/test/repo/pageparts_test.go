@@ -10,12 +10,14 @@ import (
 	"testing"
 )
 
-// markerLiteral matches a marker of a document, such as the one above and below a generated table.
+// markerLiteral matches a marker in a document, such as the comments before and after a generated
+// table.
 var markerLiteral = regexp.MustCompile(`^<!-- [\w ]+ -->\n?$`)
 
-// TestPagesHaveWhatTestsLookFor: each part of a page that a test looks for exists: a marker, and
-// the words by which the tests of deploy find a block. Those tests need a cluster or tools for
-// releases, so that the short form of the tests would not find a part that a rewrite has removed.
+// TestPagesHaveWhatTestsLookFor checks that each part of a page that a test looks for exists: the
+// markers, and the words by which the tests of deploy find a block. The tests of deploy need a
+// cluster or tools for releases, so the short run of the tests leaves them out. Without this test,
+// nobody would notice that a rewrite has removed such a part.
 func TestPagesHaveWhatTestsLookFor(t *testing.T) {
 	var all strings.Builder
 	for _, document := range documents(t) {

@@ -13,20 +13,21 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Some clients show a question only for a call that streams in the same run, and ignore snapshots.
-// When something is sent to such a client again, the events that its request shows it lacks are
-// streamed.
+// Some clients show a question only if its call streams in the same run, and ignore snapshots. When
+// Holdpoint sends a question or an end to such a client again, it also streams the events that the
+// client lacks. The client's request shows which these are.
 
 // CallsAgain returns the events of the calls that open questions are about and that the request
-// lacks, for a stream that sends the questions again to such a client. known are the calls of the
-// stream. If the request has no message of the conversation, it does not show what the client
-// lacks, and the result is empty.
+// lacks. They are for a stream that sends the questions again to a client which ignores snapshots.
+// The parameter known has the calls of the stream. If the request has no message of the
+// conversation, it does not show what the client lacks, so CallsAgain returns nil.
 func (l Listener) CallsAgain(p *agui.Pause, known *KnownCalls) []agui.Event {
 	if l.showsNativeForm() || l.Line.TakesSnapshots() || !l.BringsConversation(p) {
 		return nil
 	}
 	holds := map[string]bool{}
-	for n := range l.In.Messages { // ClientMessages may have results that the client made up
+	// not ClientMessages, which may have results that the client made up
+	for n := range l.In.Messages {
 		if m := &l.In.Messages[n]; mayCall(m) {
 			addCalls(holds, m)
 		}
@@ -50,15 +51,15 @@ func (l Listener) CallsAgain(p *agui.Pause, known *KnownCalls) []agui.Event {
 	return events
 }
 
-// LacksEnd reports whether a recorded end must be streamed to the client message by message: the
-// client ignores the messages in snapshots, and its request names the question by an id that cannot
-// be guessed.
+// LacksEnd reports whether the recorded end of a resume must be streamed to the client message by
+// message. This is necessary if the client ignores the messages in snapshots. It is done only if
+// the request names the question by an id that cannot be guessed.
 func (l Listener) LacksEnd(result *store.Result) bool {
 	return !l.showsNativeForm() && !l.Line.TakesSnapshots() && result.Pause != nil && l.namesPublished(result.Pause)
 }
 
-// namesPublished reports whether the request names a question of the pause by an id with a random
-// part made by Holdpoint.
+// namesPublished reports whether the request names a question of the pause by its published id,
+// which has a random part that Holdpoint made.
 func (l Listener) namesPublished(p *agui.Pause) bool {
 	indexed := p.Indexed()
 	return slices.ContainsFunc(l.In.Resume, func(e agui.ResumeEntry) bool {
@@ -67,9 +68,9 @@ func (l Listener) namesPublished(p *agui.Pause) bool {
 	})
 }
 
-// EndAgain returns the events of a recorded end that the request lacks, see LacksEnd: the messages
-// since the question, each call before its result. messages is the JSON list that the store keeps
-// of that end.
+// EndAgain returns the events of a recorded end that the request lacks (see LacksEnd). They are the
+// messages since the question, with each call before its result. The parameter messages is the JSON
+// list of messages that the store keeps for that end.
 func (l Listener) EndAgain(result *store.Result, messages json.RawMessage) []agui.Event {
 	p := result.Pause.Indexed()
 	results, calls, held := map[string]bool{}, map[string]bool{}, map[string]bool{}

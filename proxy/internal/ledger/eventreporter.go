@@ -11,16 +11,16 @@ import (
 	"holdpoint/store"
 )
 
-// Sinks receive the events of an agent's threads. They also say how an event names the agent and
-// its principals. They are made once and are read-only.
+// Sinks receive the events of an agent's threads. They also have the name under which an event
+// names the agent, and decide how it names principals. They are made once and are read-only.
 type Sinks struct {
-	Events event.Sink // nil: events are not reported
+	Events event.Sink // nil: no receiver of events
 	// an answer is sent to the backend only after the receiver accepted the answer's event
 	Required bool
 
-	// Notices returns the notice to send about an event, and false if there is no notice to send.
-	// The record keeps the notice until it is sent. Posted is called with the key of each record
-	// that got such a notice. If the functions are nil, no notices are sent.
+	// Notices returns the notice to send about an event. It returns false if no notice is to be
+	// sent. The record keeps the notice until it is sent. OnNotices is called with the key of each
+	// record that got such a notice. If the functions are nil, no notices are sent.
 	Notices   func(*event.Event) (store.Notice, bool)
 	OnNotices func(store.Key)
 
@@ -34,15 +34,18 @@ type Span interface {
 	Happened(kind event.Kind, pause, code string)
 }
 
-// An EventReporter reports the events of a thread to the receivers. It has the values that all
+// An EventReporter reports the events of one thread to the receivers. It has the values that all
 // events of the thread have in common. The zero EventReporter reports nothing.
 type EventReporter struct {
 	Sinks       *Sinks // nil: no receivers
 	Span        Span   // the trace span of the run; nil: no span
 	Principal   principal.Identity
 	Thread, Run string // the ids that the client sent
-	Desk        bool   // Holdpoint itself sent the request, to carry out a decision of the desk
-	// The person who decides at the desk; "" if an earlier decision is only carried out.
+	// Holdpoint itself sent the request, to carry out a decision made at the desk (the web page of
+	// approvers)
+	Desk bool
+	// The person who decides at the desk. It is "" if the request only carries out an earlier
+	// decision.
 	Decider string
 }
 
@@ -51,13 +54,13 @@ type EventReporter struct {
 // occurrence into the record as a notice. All other receivers get it after the step.
 type Occurrence struct {
 	Kind       event.Kind
-	Pause      *agui.Pause // nil if it does not concern a pause
+	Pause      *agui.Pause // nil if the occurrence concerns no pause
 	Code       string      // code of a refusal, or of the RUN_ERROR that ended the answered run
 	Interrupts []event.Interrupt
 }
 
-// IsReporting reports whether there is any receiver of events. If there is no receiver, the digests
-// for events need not be computed.
+// IsReporting reports whether events have a receiver. If they have none, the digests for events
+// need not be computed.
 func (v *EventReporter) IsReporting() bool {
 	return v.Sinks != nil && (v.Sinks.Events != nil || v.Sinks.Notices != nil) || v.Span != nil
 }
@@ -65,8 +68,8 @@ func (v *EventReporter) IsReporting() bool {
 // isRequired reports whether a step may be made only after its event was accepted.
 func (v *EventReporter) isRequired() bool { return v.Sinks != nil && v.Sinks.Required }
 
-// notices returns the notices about the occurrences in list. thread is the key of the record of
-// their thread.
+// notices returns the notices about the occurrences in list. The parameter thread is the key of the
+// thread's record.
 func (v *EventReporter) notices(list []Occurrence, thread store.Key) []store.Notice {
 	if v.Sinks == nil || v.Sinks.Notices == nil {
 		return nil
@@ -80,7 +83,7 @@ func (v *EventReporter) notices(list []Occurrence, thread store.Key) []store.Not
 	return notices
 }
 
-// event returns the event of an occurrence. thread is the key of the record of its thread.
+// event returns the event of an occurrence. The parameter thread is the key of the thread's record.
 func (v *EventReporter) event(o Occurrence, thread store.Key) *event.Event {
 	e := event.Event{
 		Kind: o.Kind, Time: v.Sinks.Now(), Agent: v.Sinks.Agent, Tenant: v.Principal.Tenant, Thread: v.Thread, Run: agui.Shorten(v.Run),
@@ -95,8 +98,8 @@ func (v *EventReporter) event(o Occurrence, thread store.Key) *event.Event {
 	return &e
 }
 
-// report reports an occurrence to the span and the receiver of events. It returns an error only if
-// Sinks.Required is set and the event was not accepted.
+// report reports an occurrence to the span and to the receiver of events. It returns an error only
+// if Sinks.Required is set and the receiver did not accept the event.
 func (v *EventReporter) report(o Occurrence, thread store.Key) error {
 	if v.Span != nil {
 		pause := ""

@@ -14,7 +14,7 @@ import (
 
 var errFull = errors.New("the disk is full")
 
-// A hearer is an event sink that rejects events of the kinds in fails.
+// A hearer is a receiver of events that rejects events of the kinds in fails.
 type hearer struct {
 	kinds []event.Kind
 	fails []event.Kind
@@ -43,8 +43,8 @@ func heardBy(h *hearer, required bool) EventReporter {
 	return EventReporter{Sinks: &Sinks{Events: h, Required: required, Now: time.Now}, Thread: "t", Run: "r"}
 }
 
-// TestEachStepBringsItsNotices checks that each step writes a notice into the record for each event
-// that it reports.
+// TestEachStepBringsItsNotices checks that each step writes a notice into the record for every
+// event that the step reports.
 func TestEachStepBringsItsNotices(t *testing.T) {
 	f, h := newFaults(), &hearer{}
 	l := New(f, "t", heardBy(h, false), nil)
@@ -91,8 +91,8 @@ func TestEachStepBringsItsNotices(t *testing.T) {
 	}
 }
 
-// TestNotices checks that the record gets the notices of a step together with the step. It must get
-// each notice once, even if the step is repeated.
+// TestNotices checks that a step and its notices are written into the record together. The record
+// must get each notice only once, even if the step is repeated.
 func TestNotices(t *testing.T) {
 	for situation, c := range map[string]struct {
 		at     func(f *faults)

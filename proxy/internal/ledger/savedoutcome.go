@@ -8,9 +8,9 @@ import (
 	"holdpoint/store"
 )
 
-// Keep saves the outcome of a run before the client gets it: the question of the run, and the end
-// of its claim, both in one step. claim is nil if the run has no claim; otherwise Keep ends it. If
-// a pause with the same questions is already open, Keep returns that pause instead.
+// Keep saves the outcome of a run before the client gets it. In one step it saves the question of
+// the run and ends the run's claim. The parameter claim is nil if the run has no claim. If a pause
+// with the same questions is already open, Keep returns that pause instead.
 func (l *Ledger) Keep(claim *Claim, o *settle.Outcome) settle.SavedOutcome {
 	if o.Ask != nil {
 		return l.keepQuestion(claim, o)
@@ -23,21 +23,21 @@ func (l *Ledger) Keep(claim *Claim, o *settle.Outcome) settle.SavedOutcome {
 	if o.ReopensPause {
 		back, err = claim.Release()
 	} else if err = claim.finish(o.End, nil); errors.Is(err, store.ErrStale) {
-		// The store has given the claim up. The run asks no question, so its client still gets the
-		// end of its own run. Only the record has a later state.
+		// The store has already ended the claim. The run asks no question, so its client still gets
+		// the end of its own run. Only the record has a later state.
 		err = nil
 	}
 	return settle.SavedOutcome{Reopened: back, Doubtful: !back && err == nil && o.End.EndKind == store.Doubtful, Err: err}
 }
 
-// keepQuestion is Keep for a run that asks a question.
+// keepQuestion does what Keep does for a run that asks a question.
 func (l *Ledger) keepQuestion(claim *Claim, o *settle.Outcome) settle.SavedOutcome {
 	if claim.Held() {
 		if err := claim.finish(o.End, o.Ask); err == nil || !errors.Is(err, store.ErrStale) {
 			return keptIf(o.Ask, err)
 		}
-		// The claim was given up, and something else began on the thread. The question is saved
-		// like that of a run without a claim.
+		// The store has ended the claim, and another step has begun on the thread. So the question
+		// is saved as for a run without a claim.
 	}
 	standing, err := l.ask(o.Ask)
 	if !errors.Is(err, store.ErrExists) {

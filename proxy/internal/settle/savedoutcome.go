@@ -9,8 +9,8 @@ import (
 type SavedOutcome struct {
 	// the pause that is open now, as the client gets it; nil if no pause is open
 	Pause *agui.Pause
-	// the record, if it already had an open question that differs; that question counts instead.
-	// Otherwise nil.
+	// the record, if it already has another open question, which counts instead of this one;
+	// otherwise nil
 	Standing *store.Record
 	Reopened bool  // the claimed pause is open again
 	Doubtful bool  // the claimed pause is in doubt

@@ -7,14 +7,14 @@ import (
 )
 
 // An openItem is a text, a reasoning, a call, a step or a subagent that has begun and not ended. It
-// must be closed before RUN_FINISHED, because otherwise clients reject the RUN_FINISHED.
+// must be closed before RUN_FINISHED. Otherwise clients reject the RUN_FINISHED.
 type openItem struct {
 	end agui.Type // type of the event that closes the item
 	key string    // messageId, toolCallId or stepName
 }
 
-// close returns the JSON of the event that closes the item. failed means that the run has failed.
-// If it is false, the item continues in a later run.
+// close returns the JSON of the event that closes the item. The parameter failed says that the run
+// has failed. If it is false, the item continues in a later run.
 func (o openItem) close(failed bool) []byte {
 	switch o.end {
 	case agui.StepFinished:
@@ -34,8 +34,8 @@ func (o openItem) close(failed bool) []byte {
 	return agui.MakeEvent(o.end, "messageId", o.key).JSON
 }
 
-// begin records that an item was opened. end is the type of the event that closes the item, and key
-// identifies it.
+// begin notes that an item was opened. The parameter end is the type of the event that closes the
+// item. The parameter key identifies the item.
 func (t *Transcript) begin(end agui.Type, key string) {
 	if t.openLost {
 		return
@@ -65,9 +65,9 @@ func (t *Transcript) closeUp() {
 	}
 }
 
-// end closes the item with this type and key that was opened last. Its entry in t.open stays,
-// empty, until all later items are closed. So closing many items is fast even if they are closed in
-// the order in which they were opened.
+// end closes the item with this type and key. If there are several, it closes the one that was
+// opened last. The item's entry in t.open stays, but empty, until all later items are closed. So
+// closing many items is fast even if they are closed in the order in which they were opened.
 func (t *Transcript) end(end agui.Type, key string) {
 	o := openItem{end, key}
 	places := t.openAt[o]

@@ -9,7 +9,7 @@ import (
 	"holdpoint/store"
 )
 
-// A Ref names the snapshots that were saved when the pause was opened, or when it ended.
+// A Ref names the snapshots that were saved when a pause was opened, or when it ended.
 type Ref struct {
 	PauseID string
 	At      store.Moment
@@ -22,7 +22,7 @@ type SnapshotPut struct {
 	store.Snapshots
 }
 
-// PauseSnapshots returns the snapshots of a pause that is opened, nil if it has no snapshots.
+// PauseSnapshots returns the snapshots to save when the pause is opened, or nil if it has none.
 func PauseSnapshots(p *agui.Pause) []SnapshotPut {
 	if p == nil || len(p.Messages)+len(p.State) == 0 {
 		return nil
@@ -30,7 +30,8 @@ func PauseSnapshots(p *agui.Pause) []SnapshotPut {
 	return []SnapshotPut{{Ref{p.ID, store.AtPause}, store.Snapshots{Messages: p.Messages, State: p.State}}}
 }
 
-// ResultSnapshots returns the snapshots of the result of a pause, nil if it has no snapshots.
+// ResultSnapshots returns the snapshots to save when the pause ends with this result, or nil if the
+// result has none.
 func ResultSnapshots(pauseID string, r *store.Result) []SnapshotPut {
 	if pauseID == "" || len(r.Messages)+len(r.State) == 0 {
 		return nil
@@ -73,7 +74,8 @@ func SameBody(a, b *store.Record) bool {
 	return a.Pause == b.Pause && a.Doubt == b.Doubt && Same(a.Results, b.Results) && Same(a.Notes, b.Notes)
 }
 
-// SameHead reports whether all other parts of the record are the same before and after a step.
+// SameHead reports whether the parts of the record that SameBody does not compare are the same
+// before and after a step.
 func SameHead(a, b *store.Record) bool {
 	return a.Owner == b.Owner && a.State == b.State && a.Token == b.Token && a.Digest == b.Digest &&
 		a.Lease.Equal(b.Lease) && Same(a.Occupants, b.Occupants) && a.Outbox == b.Outbox
@@ -112,9 +114,9 @@ func DropSnapshots(rec *store.Record, p Policy) {
 	}
 }
 
-// DueTime returns when the record of an open pause next changes by time, or when a process may use
-// it without a request. A decided pause is due from the time of its last decision. opened is when
-// the pause was opened.
+// DueTime returns the time at which the record of an open pause next changes without a step, or at
+// which a process may act on it without a request. A pause with all its decisions is due from the
+// time of its last decision on. The parameter opened is the time when the pause was opened.
 func DueTime(rec *store.Record, opened, now time.Time, p Policy) time.Time {
 	switch {
 	case rec.State == store.Open && rec.Pause != nil && rec.Pause.Decided():
@@ -128,8 +130,8 @@ func DueTime(rec *store.Record, opened, now time.Time, p Policy) time.Time {
 	return rec.Lease
 }
 
-// ForgetTime returns when a record without an open pause may be forgotten, if it is not used after
-// now. If the record contains nothing that must be remembered, ForgetTime returns now.
+// ForgetTime returns the time after which a record without an open pause may be deleted, if it is
+// not used after now. If the record contains nothing that must be kept, ForgetTime returns now.
 func ForgetTime(rec *store.Record, now time.Time, p Policy) time.Time {
 	gone := now
 	if rec.Owner != "" || len(rec.Results) > 0 || len(rec.Notes) > 0 {
@@ -147,7 +149,8 @@ func ForgetTime(rec *store.Record, now time.Time, p Policy) time.Time {
 	return gone
 }
 
-// KeepTime returns how long a record without an open pause is kept after its last use, at least.
+// KeepTime returns the minimum time for which a record without an open pause is kept after its last
+// use.
 func KeepTime(rec *store.Record, p Policy) time.Duration {
 	kept := max(p.PauseRetention, p.ReplayTTL)
 	for n := range rec.Notes {
@@ -165,8 +168,8 @@ func laterOf(a, b time.Time) time.Time {
 	return a
 }
 
-// Format returns the version of the record's format, which is store.Version, or 0 if the record is
-// empty.
+// Format returns the version of the format in which the record must be written. It is
+// store.Version, or 0 if the record is empty.
 func Format(rec *store.Record) int {
 	if rec.Owner == "" && rec.State == store.None && len(rec.Results)+len(rec.Occupants)+len(rec.Notes) == 0 && rec.Outbox == nil {
 		return 0
