@@ -15,16 +15,16 @@ import (
 	"holdpoint/internal/principal"
 )
 
-// TestUnderscores checks that a header with an underscore, which some servers confuse with one that
-// has a dash, is dropped or has its request refused. The header of the principal cannot be forged
-// that way under any setting.
+// TestUnderscores: some servers take a header with an underscore for the header with a dash. So
+// Holdpoint must drop such a header or refuse its request. With no setting can the header of the
+// principal be forged in this way.
 func TestUnderscores(t *testing.T) {
 	peers, _ := principal.ParsePeers("127.0.0.1")
 	ring, _ := principal.ParseRing(strings.Repeat("k", 32))
 	for _, tt := range []struct {
 		how    Underscores
 		status int
-		passes string // of X_Session, at the backend
+		passes string // the X_Session header that the backend gets
 	}{
 		{"", 400, ""}, {UnderscoresRefuse, 400, ""}, {UnderscoresDrop, 200, ""}, {UnderscoresPass, 200, "s"},
 	} {
@@ -64,8 +64,8 @@ func TestUnderscores(t *testing.T) {
 	}
 }
 
-// TestWebSocketOnAnAgentsPath checks that a WebSocket is refused on a path that has served runs,
-// and passes on other paths.
+// TestWebSocketOnAnAgentsPath: a WebSocket must be refused on a path that has served runs, and
+// forwarded on other paths.
 func TestWebSocketOnAnAgentsPath(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if r.Header.Get("Upgrade") != "" {
@@ -103,9 +103,9 @@ func TestWebSocketOnAnAgentsPath(t *testing.T) {
 	}
 }
 
-// TestWebSocketOnAConfiguredPath: if the upstream has a path, that path is an agent's, so a
-// WebSocket is refused there from the first request on. It passes below that path, and where the
-// upstream is only a host.
+// TestWebSocketOnAConfiguredPath: if the address of the upstream has a path, that path belongs to
+// an agent. So a WebSocket must be refused there, even before the first run. It must be forwarded
+// below that path, and also if the upstream's address has no path.
 func TestWebSocketOnAConfiguredPath(t *testing.T) {
 	for _, tt := range []struct {
 		upstream, path string
@@ -137,8 +137,8 @@ func TestWebSocketOnAConfiguredPath(t *testing.T) {
 	}
 }
 
-// TestRequestsBehindTheFront checks that a page of another origin can read the refusals that the
-// listener causes.
+// TestRequestsBehindTheFront: the listener of package front causes refusals. A page of another
+// origin must be able to read them.
 func TestRequestsBehindTheFront(t *testing.T) {
 	g := newRig(t, echo, func(o *Options) { o.AllowOrigins = []string{"https://app.example.com"} })
 	server := httptest.NewUnstartedServer(g.h)
@@ -185,8 +185,8 @@ func TestRequestsBehindTheFront(t *testing.T) {
 	}
 }
 
-// TestUpstreamIsTheConfigured checks that no part of a request chooses the server that the request
-// is sent to.
+// TestUpstreamIsTheConfigured: a request must be sent to the configured upstream. No part of the
+// request may select another server.
 func TestUpstreamIsTheConfigured(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		t.Errorf("%s %s reached another server", r.Method, r.URL)

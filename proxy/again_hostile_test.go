@@ -8,16 +8,16 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// pandoChunk returns the event that announces a call which asks for approval.
+// pandoChunk returns the event that announces a call with a question.
 func pandoChunk(call string) string { return pandoAsks(call)[0] }
 
 // TestAnAnsweredCallIsAnnouncedAgain: a backend may announce a call a second time after its answer.
-// Holdpoint has sent the answer to the client as a result by then, and must not ask about the call
-// again.
+// By that time Holdpoint has sent the answer to the client as the result of the call, so it must
+// not ask about the call again.
 func TestAnAnsweredCallIsAnnouncedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream []string
-		want   []string // the calls that are asked about
+		want   []string // calls that the client must be asked about
 	}{
 		"and has its result": {[]string{started, pandoChunk("c1"), `{"type":"TOOL_CALL_RESULT","messageId":"x1","toolCallId":"c1","content":"done"}`, finished}, nil},
 		"and another asks":   {append([]string{started, pandoChunk("c1")}, pandoAsks("c2")...), []string{"c2"}},

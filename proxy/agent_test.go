@@ -9,8 +9,8 @@ import (
 	"holdpoint/internal/event"
 )
 
-// TestAgentIsNamed checks that log lines and metrics have the agent's name, and that the log has no
-// such key if the agent has no name.
+// TestAgentIsNamed checks that log lines and metrics have the name of the agent. If the agent has
+// no name, the log must not have this key.
 func TestAgentIsNamed(t *testing.T) {
 	for _, name := range []string{"", "billing"} {
 		logs, counted := &lockedBuffer{}, make(chan string, 1)

@@ -19,8 +19,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestWhatTheBackendSaysLaterHolds: the backend's last answer decides what an origin may read,
-// whether it answered a run or a preflight.
+// TestWhatTheBackendSaysLaterHolds: the backend's last response decides whether an origin may read
+// Holdpoint's own responses. It may be the response to a run or to a preflight.
 func TestWhatTheBackendSaysLaterHolds(t *testing.T) {
 	run := func(g *rig, origin string, more ...string) {
 		g.from(origin, "POST", "/", input("other", "r", ""), more...)
@@ -34,9 +34,9 @@ func TestWhatTheBackendSaysLaterHolds(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		steps []step
-		own   []string // headers of the request that is answered by Holdpoint
+		own   []string // headers of the request to which Holdpoint itself responds
 		want  string
-		asked int // beside the preflights of the steps
+		asked int // number of preflights, without those of the steps
 	}{
 		{"an answer takes back what an answer said", []step{allowed, runs(), forbidden, runs()}, nil, "", 0},
 		{"an answer takes back what a preflight was told", []step{allowed, preflights(), forbidden, runs()}, nil, "", 0},
@@ -97,7 +97,7 @@ func TestWhatTheBackendSaysLaterHolds(t *testing.T) {
 				s(g, b)
 			}
 			before := b.preflights()
-			for range 3 { // the second and third time it is known
+			for range 3 { // the second and third time, Holdpoint knows the backend's response
 				res, got := g.from(page, "POST", "/", input("t", "r2", ""), tt.own...)
 				wantTypes(t, got, "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 				if allow := strings.Join(res.Header["Access-Control-Allow-Origin"], "|"); allow != tt.want {
@@ -111,8 +111,8 @@ func TestWhatTheBackendSaysLaterHolds(t *testing.T) {
 	}
 }
 
-// TestRoutesAreApart: what the backend allows an origin at one address is not repeated at another
-// address, even if the two look alike.
+// TestRoutesAreApart: the backend allows an origin at one address. Holdpoint must not allow it at
+// another address, even if the two addresses look similar.
 func TestRoutesAreApart(t *testing.T) {
 	b := &corsBackend{serve: pausesOnce}
 	b.answers = func(r *http.Request) http.Header {
@@ -134,8 +134,8 @@ func TestRoutesAreApart(t *testing.T) {
 	}
 }
 
-// TestOriginsThatNoBrowserWrites: Holdpoint does not repeat, keep or ask about an origin that no
-// browser sends, even if the backend repeats it.
+// TestOriginsThatNoBrowserWrites: a request has an origin that no browser sends. Holdpoint must not
+// repeat it, keep it or ask the backend about it, even if the backend repeats it.
 func TestOriginsThatNoBrowserWrites(t *testing.T) {
 	b := &corsBackend{serve: pausesOnce}
 	b.answers = func(r *http.Request) http.Header { return allows(r.Header.Get("Origin"))(r) }
@@ -165,16 +165,16 @@ func TestOriginsThatNoBrowserWrites(t *testing.T) {
 	if n := b.preflights(); n != 0 {
 		t.Errorf("%d were asked about", n)
 	}
-	// Sandboxed frames and files all have the origin null, so a backend that allows null allows all
-	// of them.
+	// All sandboxed frames and files have the origin null. A backend that allows null allows all of
+	// them.
 	g.from("null", "POST", "/", input("other", "r", ""))
 	if res, _ := g.from("null", "POST", "/", `{"threadId":`); res.Header.Get("Access-Control-Allow-Origin") != "null" {
 		t.Error("null is not repeated")
 	}
 }
 
-// TestManyPagesAtOnce: under concurrent requests each origin gets the headers that the backend sent
-// to that origin.
+// TestManyPagesAtOnce: pages of several origins send requests at the same time. Each origin must
+// get the headers that the backend sent to that origin.
 func TestManyPagesAtOnce(t *testing.T) {
 	b := &corsBackend{serve: pausesOnce}
 	b.answers = func(r *http.Request) http.Header {
@@ -202,8 +202,8 @@ func TestManyPagesAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// TestTheWordOfABackendGrowsOld: Holdpoint asks the backend again after ten minutes, and keeps the
-// old permission if the backend does not answer.
+// TestTheWordOfABackendGrowsOld: after ten minutes Holdpoint must ask the backend again whether an
+// origin is allowed. If the backend does not respond, the old permission stays.
 func TestTheWordOfABackendGrowsOld(t *testing.T) {
 	var mu sync.Mutex
 	now := time.Now()
@@ -234,8 +234,8 @@ func TestTheWordOfABackendGrowsOld(t *testing.T) {
 	ask("", false)
 }
 
-// TestThePreflightIsABrowsers: the preflight that Holdpoint passes on has nothing of the client's
-// own request, and starts no run.
+// TestThePreflightIsABrowsers: the preflight that Holdpoint sends to the backend must contain
+// nothing of the client's own request, and must not start a run.
 func TestThePreflightIsABrowsers(t *testing.T) {
 	b := &corsBackend{serve: pausesOnce, prefls: allows(page)}
 	g := newRig(t, b.ServeHTTP, func(o *Options) {
@@ -264,8 +264,8 @@ func TestThePreflightIsABrowsers(t *testing.T) {
 	}
 }
 
-// TestAskingIsBounded: a backend that does not answer a preflight delays a refusal by two seconds
-// at most.
+// TestAskingIsBounded: if the backend does not respond to a preflight, a refusal may be delayed by
+// at most two seconds.
 func TestAskingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up, _ := url.Parse("http://backend.example")
@@ -290,8 +290,8 @@ func TestAskingIsBounded(t *testing.T) {
 	})
 }
 
-// TestTheSecondExchangeIsHeardToo: a run may send two requests to the backend, and the headers of
-// the second response count.
+// TestTheSecondExchangeIsHeardToo: a run may send two requests to the backend. The headers of the
+// second response must count.
 func TestTheSecondExchangeIsHeardToo(t *testing.T) {
 	b := &corsBackend{serve: pausesOnce, prefls: allows()}
 	b.answers = func(r *http.Request) http.Header {

@@ -15,11 +15,11 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestAnswerThatNamesItsCall: the client of the AG-UI .NET SDK writes the call that it was asked
-// about into each answer. In every family, such a yes is carried out if the call is the recorded
-// one, and such a no is not. An answer with another call is refused, and so is an edit that the
-// question does not offer, and two edits that differ. The question then stays open, and a correct
-// yes is carried out once.
+// TestAnswerThatNamesItsCall: the client of the AG-UI .NET SDK writes the call of the question into
+// each answer. In every family of backends, a yes must be carried out if this call is the call of
+// the record, and a no must not run anything. These answers must be refused: one with another call,
+// one with an edit that the question does not offer, and one with two different edits. The question
+// must then stay open, and a correct yes must be carried out once.
 func TestAnswerThatNamesItsCall(t *testing.T) {
 	fewer(t, 1)
 	asked, offered, refused := 0, 0, 0
@@ -30,7 +30,8 @@ func TestAnswerThatNamesItsCall(t *testing.T) {
 				c.send("", "ask")
 				_, p := c.open()
 				if c.pending == "" || !strings.HasPrefix(b.Yes, "{") {
-					return // auto does not know that it asks (Mastra), or its answer is not an object
+					// auto does not recognize the question (Mastra), or the answer is not an object
+					return
 				}
 				i := p.Interrupts[0]
 				offers := gjson.GetBytes(i.Schema(), "properties.editedArgs").Exists()
@@ -39,7 +40,7 @@ func TestAnswerThatNamesItsCall(t *testing.T) {
 					c.refuses("edited arguments", strings.TrimSuffix(b.Yes, "}")+`,"editedArgs":{"path":"evil.txt"}}`)
 				}
 				if len(i.Calls) != 1 {
-					return // it is about no call
+					return // the question is not about a call
 				}
 				asked++
 				if offers {
@@ -73,8 +74,8 @@ func TestAnswerThatNamesItsCall(t *testing.T) {
 	}
 }
 
-// naming returns a payload with a toolCall beside its members, as the client writes it. If
-// arguments is not "", it replaces the call's own arguments.
+// naming returns payload with a member toolCall added, as the client writes it. If arguments is not
+// "", it replaces the arguments of the call.
 func (c *chatter) naming(payload string, call agui.AskedCall, arguments string) string {
 	if arguments == "" {
 		if arguments = call.Args; arguments == "" {
@@ -84,14 +85,14 @@ func (c *chatter) naming(payload string, call agui.AskedCall, arguments string) 
 	return fmt.Sprintf(`%s,"toolCall":{"callId":%q,"name":%q,"arguments":%s},"result":null}`, strings.TrimSuffix(payload, "}"), call.ID, call.Name, arguments)
 }
 
-// resolve answers the newest question.
+// resolve answers the newest question with payload.
 func (c *chatter) resolve(payload string) {
 	c.seen = nil
 	c.send(fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":%s}]`, c.old[len(c.old)-1], payload), "end")
 }
 
-// refusesOtherCalls sends answers that name other calls than the one in question, and checks that
-// each is refused.
+// refusesOtherCalls sends answers that name another call than the question, and checks that each of
+// them is refused.
 func (c *chatter) refusesOtherCalls(i *agui.Interrupt, offers bool) {
 	call := i.Calls[0]
 	otherID, otherTool := call, call
@@ -112,7 +113,7 @@ func (c *chatter) refusesOtherCalls(i *agui.Interrupt, offers bool) {
 	for name, payload := range others {
 		c.refuses(name, payload)
 	}
-	// A payload with a yes and a no in two spellings is refused earlier.
+	// A payload with a yes and a no under two spellings of one key is refused as a bad request.
 	both := strings.TrimSuffix(c.b.Yes, "}") + "," + strings.ToUpper(c.b.No[1:3]) + c.b.No[3:]
 	body := fmt.Sprintf(`{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":%q,"status":"resolved","payload":%s}]}`, c.pending, both)
 	rec := httptest.NewRecorder()
@@ -122,16 +123,16 @@ func (c *chatter) refusesOtherCalls(i *agui.Interrupt, offers bool) {
 	}
 }
 
-// refuses sends an answer to the newest question, and checks that the backend does not get it and
-// the question stays open.
+// refuses answers the newest question with payload. It checks that the backend does not get the
+// answer, and that the question stays open.
 func (c *chatter) refuses(name, payload string) {
 	if c.resolve(payload); c.seen != nil || !strings.Contains(c.got, `"INVALID_PAYLOAD"`) || c.pending == "" {
 		c.t.Fatalf("%s: %s came of %s, the backend got %s", name, c.got, payload, c.seen)
 	}
 }
 
-// takesEdits has the backend ask, and answers with an edited call: as editedArgs, as toolCall, and
-// as both.
+// takesEdits lets the backend ask three times, and answers with edited arguments each time: in
+// toolCall, in editedArgs, and in both.
 func (c *chatter) takesEdits() {
 	for _, inCall := range []string{"call", "member", "both"} {
 		c.send("", "ask")

@@ -14,9 +14,9 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestTwoAnswersToOneQuestion: in every family, a request that answers a question twice is refused,
-// in every pair of forms and under each id of the question. The question stays open, and one answer
-// is then accepted once.
+// TestTwoAnswersToOneQuestion: a request answers one question twice. In every family of backends it
+// must be refused, for each pair of forms of the answer and for each id of the question. The
+// question must stay open, and one answer must then be accepted once.
 func TestTwoAnswersToOneQuestion(t *testing.T) {
 	fewer(t, 1)
 	eachAsker(func(name string, b dialecttest.Backend) {
@@ -25,7 +25,7 @@ func TestTwoAnswersToOneQuestion(t *testing.T) {
 				c := newChatter(t, b, dialects.All())
 				c.send("", "ask")
 				if c.pending == "" {
-					return // auto does not know that it asks (Mastra)
+					return // auto does not recognize the question (Mastra)
 				}
 				c.answersTwice()
 				c.answer(c.pending, rapid.SampledFrom([]string{"yes", "no"}).Draw(t, "answer"), false, "end")
@@ -36,8 +36,8 @@ func TestTwoAnswersToOneQuestion(t *testing.T) {
 	})
 }
 
-// answersTwice sends two answers to the open question in one request, and checks that the backend
-// gets neither.
+// answersTwice sends requests with two answers to the open question. It checks that the backend
+// gets neither answer.
 func (c *chatter) answersTwice() {
 	native, _, _ := strings.Cut(c.pending, "~")
 	entry := func(id, payload string) string {

@@ -14,11 +14,11 @@ import (
 	"holdpoint/translate/toolcall"
 )
 
-// realRig returns a rig with a dialect of the product.
+// realRig returns a rig with a real dialect, selected by its name.
 func realRig(t *testing.T, dialect string, serve func(w http.ResponseWriter, r *http.Request, n int), change ...func(*Options)) *rig {
 	t.Helper()
 	list := dialects.All()
-	if dialect == toolcall.Name { // it needs the names of what asks
+	if dialect == toolcall.Name { // this dialect needs the names of the tools that ask
 		if errs := list.Read(map[string]string{"HOLDPOINT_TOOLS": "f=approval"}); len(errs) > 0 {
 			t.Fatal(errs)
 		}
@@ -30,8 +30,8 @@ func realRig(t *testing.T, dialect string, serve func(w http.ResponseWriter, r *
 	return newRig(t, serve, append([]func(*Options){func(o *Options) { o.Dialect = d }}, change...)...)
 }
 
-// nativeAt returns options with HOLDPOINT_CLIENT=native and a clock that the store and the handler
-// share.
+// nativeAt returns options with HOLDPOINT_CLIENT=native. The store and the handler use the clock
+// now.
 func nativeAt(now *time.Time, replay, ttl time.Duration) func(*Options) {
 	clock := func() time.Time { return *now }
 	return func(o *Options) {
@@ -42,8 +42,8 @@ func nativeAt(now *time.Time, replay, ttl time.Duration) func(*Options) {
 
 const pairArgs = `{\"request\":{\"approval_id\":\"f%[1]s\",\"function_name\":\"pay\",\"function_arguments\":{}}}`
 
-// pairAsked returns the request for an approval as the sample's backend streams it. Like the result
-// and the answer below, it is also what the sample's client keeps.
+// pairAsked returns the request for an approval as the backend of Microsoft's sample streams it.
+// pairCall and pairSays return the call and the answer as messages that the sample's client keeps.
 func pairAsked(call string) string {
 	return fmt.Sprintf(`{"type":"TOOL_CALL_CHUNK","toolCallId":"%[1]s","toolCallName":"request_approval","parentMessageId":"p%[1]s","delta":"`+pairArgs+`"}`, call)
 }
@@ -64,7 +64,7 @@ func resultEvent(call string) string {
 	return fmt.Sprintf(`{"type":"TOOL_CALL_RESULT","messageId":"res%[1]s","toolCallId":"%[1]s","content":"paid"}`, call)
 }
 
-// approvedIn returns the calls that a request of the sample approves.
+// approvedIn returns the ids of the calls that the messages in body approve.
 func approvedIn(body []byte) (calls []string) {
 	for _, m := range gjson.GetBytes(body, "messages").Array() {
 		if gjson.Get(m.Get("content").Str, "approved").Bool() {
@@ -74,8 +74,8 @@ func approvedIn(body []byte) (calls []string) {
 	return calls
 }
 
-// TestNativeApprovalsInARow: many approvals follow one another without a user message between them.
-// The record forgets the first ones, and the thread still works.
+// TestNativeApprovalsInARow: many approvals follow one another without a user message between them,
+// so that the record forgets the first ones. The thread must still work.
 func TestNativeApprovalsInARow(t *testing.T) {
 	for _, dialect := range []string{"auto", "request-approval"} {
 		now := time.Now()
@@ -104,8 +104,9 @@ func TestNativeApprovalsInARow(t *testing.T) {
 	}
 }
 
-// TestNativeOldAnswerToANewQuestion: a yes in the history does not answer a later question with the
-// same call id, even if the record has forgotten the earlier question. A new answer does.
+// TestNativeOldAnswerToANewQuestion: a later question has the call id of an earlier one. The yes to
+// the earlier question, which is in the history, must not answer the later question, even if the
+// record has forgotten the earlier one. A new answer must be accepted.
 func TestNativeOldAnswerToANewQuestion(t *testing.T) {
 	for _, dialect := range []string{"auto", "request-approval"} {
 		now := time.Now()
@@ -124,7 +125,8 @@ func TestNativeOldAnswerToANewQuestion(t *testing.T) {
 		history = append(history, askWords)
 		wantTypes(t, g.do(withMessages(history...)), "RUN_STARTED TOOL_CALL_CHUNK RUN_FINISHED")
 		wantTypes(t, g.do(withMessages(append(history, newUser)...)), "RUN_STARTED RUN_FINISHED RUN_ERROR:PENDING_INTERRUPTS")
-		wantTypes(t, g.do(withMessages(history...)), "RUN_STARTED RUN_FINISHED") // the page anew
+		// the page is reloaded
+		wantTypes(t, g.do(withMessages(history...)), "RUN_STARTED RUN_FINISHED")
 		if g.called() != 3 {
 			t.Fatalf("%s: an old answer was taken: %s", dialect, g.calls[3])
 		}
@@ -135,8 +137,8 @@ func TestNativeOldAnswerToANewQuestion(t *testing.T) {
 	}
 }
 
-// TestNativeAnswerTooLate: an answer that arrived too late stays in the history of a client that
-// keeps the backend's own form.
+// TestNativeAnswerTooLate: an answer arrived after its question had expired. It stays in the
+// history of a client that uses the backend's own form. The backend must not get it in later runs.
 func TestNativeAnswerTooLate(t *testing.T) {
 	for _, dialect := range []string{"auto", "request-approval"} {
 		now := time.Now()
@@ -159,8 +161,9 @@ func TestNativeAnswerTooLate(t *testing.T) {
 	}
 }
 
-// TestNewMessagesWithoutApprovals: a message that comes with the answers goes to the backend
-// without approvals that answer no question, in each request of the run.
+// TestNewMessagesWithoutApprovals: a request has answers and new messages, and one message contains
+// an approval that answers no question. The backend must get the messages without this approval, in
+// each request of the run.
 func TestNewMessagesWithoutApprovals(t *testing.T) {
 	for dialect, asked := range map[string][]string{
 		"agui":             {started, asks},
@@ -192,8 +195,8 @@ func TestNewMessagesWithoutApprovals(t *testing.T) {
 	}
 }
 
-// TestResumeObjectBesideAnother: a resume object that the backend's dialect does not read is not
-// ignored because the request has another answer too. It may be the no.
+// TestResumeObjectBesideAnother: a request has an answer, and also a resume object that the dialect
+// of the backend does not read. The object may be the person's no, so Holdpoint must not ignore it.
 func TestResumeObjectBesideAnother(t *testing.T) {
 	for dialect, asked := range map[string][]string{
 		"agui":             {started, asks},

@@ -12,7 +12,7 @@ import (
 	"holdpoint/translate"
 )
 
-// A call that asks for an approval, its answers, and a call that only looks like one that asks.
+// A call that asks for an approval, answers to it, and a user message with an approval.
 const (
 	askCall  = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"request_approval","arguments":"{\"request\":{\"approval_id\":\"n1\",\"function_name\":\"pay\"}}"}}]}`
 	askYes   = `{"id":"t1","role":"tool","toolCallId":"c1","content":"{\"approval_id\":\"n1\",\"approved\":true}"}`
@@ -25,8 +25,8 @@ func withMessages(list ...string) string {
 	return `{"threadId":"t","runId":"r","messages":[` + strings.Join(list, ",") + `]}`
 }
 
-// readsApprovals returns a dialect that reads a tool message on call c1 as the answer to its only
-// question.
+// readsApprovals reads the tool message m as an answer: it returns the value of approved as JSON,
+// or "". The rigs use it as the dialect's reads function.
 func readsApprovals(m agui.Message, _ agui.Interrupt) string {
 	return gjson.Get(gjson.GetBytes(m.JSON, "content").Str, "approved").Raw
 }
@@ -34,7 +34,7 @@ func readsApprovals(m agui.Message, _ agui.Interrupt) string {
 func TestApprovalsOfNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		body, types string
-		sent        string // messages that reach the backend; "" if it is not called
+		sent        string // messages that the backend must get; "" if it must not be called
 		warns       bool
 	}{
 		"a pair at the end":                  {withMessages(oldUser, askCall, askYes), "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID", "", false},
@@ -71,7 +71,7 @@ func TestApprovalsOfNothing(t *testing.T) {
 	})
 }
 
-// TestAnswerInAMessage: a client that sees the backend's own form answers in a message.
+// TestAnswerInAMessage: a client that gets the backend's own form answers in a tool message.
 func TestAnswerInAMessage(t *testing.T) {
 	ask := func(t *testing.T, then string, keys ...string) (*rig, string) {
 		g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -124,8 +124,9 @@ func TestAnswerInAMessage(t *testing.T) {
 				t.Errorf("sent %s", got)
 			}
 		}
-		goesOn(2)             // for it stays in the history of a client that was told of the conflict
-		g.dialect.reads = nil // as another question would be read for: the record's digest tells
+		goesOn(2) // the refused yes stays in the client's history, so the next run has it too
+		// the dialect cannot read the answer any more, so only the digest in the record shows it
+		g.dialect.reads = nil
 		wantTypes(t, g.do(withMessages(oldUser, askCall, askYes)), "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID")
 		goesOn(3)
 	})
@@ -144,7 +145,7 @@ func TestAnswerInAMessage(t *testing.T) {
 	})
 	t.Run("of the question before it may stand there when the next one is answered", func(t *testing.T) {
 		g, _ := ask(t, asks)
-		g.dialect.keys = []string{"c2"} // of the next question
+		g.dialect.keys = []string{"c2"} // the answer to the next question
 		wantTypes(t, g.do(withMessages(oldUser, askCall, askYes)), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 		next := func(s string) string {
 			return strings.NewReplacer(`"c1"`, `"c2"`, `"a1"`, `"a2"`, `"t1"`, `"t2"`).Replace(s)
@@ -168,10 +169,12 @@ func TestAnswerInAMessage(t *testing.T) {
 	})
 	t.Run("in another form it does not stay, for some backends keep nothing and run it again", func(t *testing.T) {
 		const realCall = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"pay","arguments":"{}"}}]}`
-		for _, end := range []string{finished, hello} { // it ended well, or is in doubt
+		// the run ends well, or the pause is in doubt
+		for _, end := range []string{finished, hello} {
 			g, _ := ask(t, end)
 			g.do(withMessages(oldUser, realCall, askYes))
-			g.do(withMessages(oldUser, realCall, askYes, askWords)) // tells the doubt, if there is one
+			// if the pause is in doubt, this request is told so
+			g.do(withMessages(oldUser, realCall, askYes, askWords))
 			g.do(withMessages(oldUser, realCall, askYes, askWords))
 			for _, sent := range g.calls[2:] {
 				if got := gjson.GetBytes(sent, "messages").Raw; got != "["+oldUser+","+realCall+","+askWords+"]" {
@@ -183,7 +186,7 @@ func TestAnswerInAMessage(t *testing.T) {
 	t.Run("nor where the next question is given up", func(t *testing.T) {
 		const realCall = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"pay","arguments":"{}"}}]}`
 		g, _ := ask(t, asks)
-		g.dialect.keys = nil // what is open then is answered by resume
+		g.dialect.keys = nil // the next question is answered by resume
 		g.do(withMessages(oldUser, realCall, askYes))
 		g.dialect.begin = func(r *translate.Request) (translate.Out, error) {
 			if r.Pause.ID != "" {
@@ -226,8 +229,9 @@ func TestAnswerInAMessage(t *testing.T) {
 	})
 }
 
-// TestAnnouncedInPlace: an event that the dialect has passed on in its place is not sent a second
-// time. A client that asks again gets it, without the calls that it already has.
+// TestAnnouncedInPlace: the dialect has sent an event of a question at its place in the stream. It
+// must not be sent a second time at the end. If the question is repeated, the client must get the
+// event again, but not a call that it has.
 func TestAnnouncedInPlace(t *testing.T) {
 	const call, more = `{"type":"TOOL_CALL_CHUNK","toolCallId":"c1","toolCallName":"request_approval","parentMessageId":"a1","delta":"{}"}`, `{"type":"CUSTOM","name":"x","value":1}`
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
@@ -249,8 +253,9 @@ func TestAnnouncedInPlace(t *testing.T) {
 	}
 }
 
-// TestPauseOfBeforeNative: a pause that was opened before the operator set HOLDPOINT_CLIENT=native
-// has no recorded end in the backend's form.
+// TestPauseOfBeforeNative: a pause was opened before the operator set HOLDPOINT_CLIENT=native, so
+// its record has no end in the backend's form. The client must get the question in the interrupt
+// outcome.
 func TestPauseOfBeforeNative(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, asks)) })
 	g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {

@@ -26,8 +26,9 @@ func callEvents(id, name string, pieces ...string) []string {
 	return append(list, fmt.Sprintf(`{"type":"TOOL_CALL_END","toolCallId":%q}`, id))
 }
 
-// asksFor returns a rig whose first run streams these events and asks about call c1. Its backend
-// records the messages of each request, because a backend without memory acts on them.
+// asksFor returns a rig whose first run streams these events and then asks about call c1. Its
+// dialect sends the messages of each request to the backend, because a backend that keeps no
+// threads acts on them.
 func asksFor(t *testing.T, events []string, change ...func(*Options)) *rig {
 	t.Helper()
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -45,8 +46,8 @@ func calling(id string, calls ...string) string {
 	return fmt.Sprintf(`{"id":%q,"role":"assistant","toolCalls":[%s]}`, id, strings.Join(calls, ","))
 }
 
-// TestTheCallThatWasShownGoesToTheBackend: a resume sends the call that the person was shown,
-// however the client's messages differ from it.
+// TestTheCallThatWasShownGoesToTheBackend: with a resume, the backend must get the call that the
+// person saw, whatever the client's messages contain instead.
 func TestTheCallThatWasShownGoesToTheBackend(t *testing.T) {
 	const refused = "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:APPROVAL_UNCERTAIN"
 	other := `{"id":"c9","type":"function","function":{"name":"wipe","arguments":"{}"}}`
@@ -55,7 +56,7 @@ func TestTheCallThatWasShownGoesToTheBackend(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		messages []string
-		sent     []string // nil: refused
+		sent     []string // messages that the backend must get; nil if the resume must be refused
 		warns    bool
 	}{
 		"as it was":                     {[]string{calling("m1", callOfC1)}, []string{calling("m1", callOfC1)}, false},
@@ -87,7 +88,8 @@ func TestTheCallThatWasShownGoesToTheBackend(t *testing.T) {
 				if g.called() != 1 {
 					t.Fatalf("the backend was called %d times", g.called())
 				}
-				wantTypes(t, g.do(body(no("n1~id1"))), "RUN_STARTED RUN_FINISHED") // the chat goes on
+				// the chat continues
+				wantTypes(t, g.do(body(no("n1~id1"))), "RUN_STARTED RUN_FINISHED")
 				return
 			}
 			wantTypes(t, got, "RUN_STARTED RUN_FINISHED")
@@ -98,7 +100,8 @@ func TestTheCallThatWasShownGoesToTheBackend(t *testing.T) {
 	}
 }
 
-// TestAnIDThatRepeatsIsTheLaterCall: if two calls have one id, the question is about the later one.
+// TestAnIDThatRepeatsIsTheLaterCall: two calls have the same id. A question about this id must be
+// about the later call.
 func TestAnIDThatRepeatsIsTheLaterCall(t *testing.T) {
 	g := asksFor(t, append(callEvents("c1", "ls", `{}`), callEvents("c1", "rm", `{"path":"a"}`)...))
 	g.do(input("t", "r1", ""))
@@ -108,7 +111,9 @@ func TestAnIDThatRepeatsIsTheLaterCall(t *testing.T) {
 	}
 }
 
-// TestASnapshotSaysWhatWasShown: the client has each call as the last snapshot had it.
+// TestASnapshotSaysWhatWasShown: a snapshot contains other arguments of a call than the stream
+// before it. The call of the question must be the one in the last snapshot, because the client
+// shows that.
 func TestASnapshotSaysWhatWasShown(t *testing.T) {
 	events := append(callEvents("c1", "rm", `{"path":"?"}`), `{"type":"MESSAGES_SNAPSHOT","messages":[`+calling("m1", callOfC1)+`]}`)
 	g := asksFor(t, events)
@@ -119,8 +124,9 @@ func TestASnapshotSaysWhatWasShown(t *testing.T) {
 	}
 }
 
-// TestACallThatIsTooLargeIsNotApproved: Holdpoint cannot know what a yes would run, so it refuses a
-// yes. A no is accepted, and the thread is not locked.
+// TestACallThatIsTooLargeIsNotApproved: the call of a question is too large for the record, so
+// Holdpoint cannot know what a yes would run. It must refuse a yes and accept a no, and the thread
+// must not be locked.
 func TestACallThatIsTooLargeIsNotApproved(t *testing.T) {
 	small := func(o *Options) { o.TranscriptBytes = 100_000 }
 	const refused = "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:APPROVAL_UNCERTAIN"
@@ -158,7 +164,7 @@ func TestACallThatIsTooLargeIsNotApproved(t *testing.T) {
 	})
 }
 
-// TestAPauseWithoutCallsIsResumed: a record of an older version has no calls, and its pause is
+// TestAPauseWithoutCallsIsResumed: a record of an older version has no calls. Its pause must be
 // resumed as that version did.
 func TestAPauseWithoutCallsIsResumed(t *testing.T) {
 	g := asksFor(t, callEvents("c1", "rm", `{}`))

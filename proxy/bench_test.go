@@ -13,7 +13,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// BenchmarkPassedFrame measures the cost of a frame that passes unchanged, without the network.
+// BenchmarkPassedFrame measures the cost of a frame that is forwarded unchanged, without the
+// network.
 func BenchmarkPassedFrame(b *testing.B) {
 	frame := streamOf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 135) + `"}`)
 	h := &Handler{opts: Options{MaxFrameBytes: defaultFrameBytes, Dialect: &fakeDialect{}}}
@@ -41,15 +42,15 @@ func BenchmarkPassedFrame(b *testing.B) {
 	}
 }
 
-// BenchmarkOrdinaryRun measures a whole run of usual length under auto, including what is kept for
-// snapshots, without the network.
+// BenchmarkOrdinaryRun measures a whole run of usual length with the dialect auto, without the
+// network. It includes the cost of keeping the messages for snapshots.
 func BenchmarkOrdinaryRun(b *testing.B) {
 	text := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 135) + `"}`
 	benchmarkRun(b, 10_000, strings.Repeat(streamOf(text), 10_000))
 }
 
-// BenchmarkRunWithRequests measures a run of 200 frames with two calls of request_approval and
-// their results.
+// BenchmarkRunWithRequests measures a run in which two calls of request_approval and their results
+// follow each 200 frames.
 func BenchmarkRunWithRequests(b *testing.B) {
 	text := strings.Repeat(streamOf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"`+strings.Repeat("x", 135)+`"}`), 96)
 	var block strings.Builder
@@ -65,8 +66,8 @@ func BenchmarkRunWithRequests(b *testing.B) {
 	benchmarkRun(b, 10_000, block.String())
 }
 
-// BenchmarkRunWithTurns measures a long run of an agent that repeats a message, a call and its
-// result.
+// BenchmarkRunWithTurns measures a long run of an agent that sends a message, a call and its result
+// again and again.
 func BenchmarkRunWithTurns(b *testing.B) { benchmarkRun(b, 400*27, someTurns(400)) }
 
 // BenchmarkRunWithRaw measures a run with the events of LangGraph's adapter: text with its
@@ -83,7 +84,7 @@ func BenchmarkRunWithRaw(b *testing.B) {
 	benchmarkRun(b, 103, block)
 }
 
-// BenchmarkFold measures how long it takes to fold such a run into messages.
+// BenchmarkFold measures how long it takes to make messages from the events of such a run.
 func BenchmarkFold(b *testing.B) {
 	var events []agui.Event
 	for one := range strings.SplitSeq(strings.TrimSpace(someTurns(400)), "\n\n") {
@@ -120,7 +121,8 @@ func someTurns(turns int) string {
 	return block.String()
 }
 
-// A failing is the log of a benchmark whose runs must not fail.
+// A failing is a log writer that fails the benchmark when something is logged, because its runs
+// must not fail.
 type failing struct{ b *testing.B }
 
 func (f failing) Write(line []byte) (int, error) {
@@ -128,7 +130,8 @@ func (f failing) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// benchmarkRun measures a run under auto whose message has this many frames.
+// benchmarkRun measures a run with the dialect auto. inside is the stream within its text message,
+// and frames the number of its frames.
 func benchmarkRun(b *testing.B, frames int, inside string) {
 	finished := `{"type":"RUN_FINISHED","threadId":"t","runId":"r1"}`
 	whole := streamOf(started, `{"type":"TEXT_MESSAGE_START","messageId":"m1","role":"assistant"}`) + inside + streamOf(`{"type":"TEXT_MESSAGE_END","messageId":"m1"}`, finished)
@@ -166,7 +169,7 @@ func benchmarkRun(b *testing.B, frames int, inside string) {
 		if read < len(whole)/10*9 {
 			b.Fatalf("%d of %d bytes", read, len(whole))
 		}
-		r.client.transcript.Drop() // as leave does
+		r.client.transcript.Drop() // the end of a run does the same
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*frames), "ns/frame")
 }

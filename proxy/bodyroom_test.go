@@ -12,17 +12,18 @@ import (
 	"holdpoint/store/memory"
 )
 
-// TestBodiesThatAreBeingReadAreBounded: bodies that never end take all the memory for large bodies,
-// and no more. Small bodies still have theirs, and a large one is accepted once the others have
-// gone.
+// TestBodiesThatAreBeingReadAreBounded: request bodies that never end use all the memory for large
+// bodies, but not more. Small bodies must still be accepted. A large body must be accepted when the
+// others have ended.
 func TestBodiesThatAreBeingReadAreBounded(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) }, func(o *Options) { o.BodyBytes = 2 << 20 })
 	large := input("t", "r", `,"forwardedProps":{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
 	var held []net.Conn
 	var res *http.Response
 	var told []byte
-	// Bodies that arrive at once may each get a part of the memory, so that none gets enough. All
-	// three are then refused, and there is room for the fourth. In that case the test tries again.
+	// Bodies that arrive at the same time may each get a part of the memory, so that no body gets
+	// enough. Then all three are refused, and the fourth is accepted. In this case the test tries
+	// again.
 	for try := 0; try == 0 || res.StatusCode == http.StatusOK && try < 10; try++ {
 		for _, c := range held {
 			c.Close()
@@ -51,7 +52,7 @@ func TestBodiesThatAreBeingReadAreBounded(t *testing.T) {
 	for _, c := range held {
 		c.Close()
 	}
-	for { // until it is seen that they have gone
+	for { // until the server has noticed that they have ended
 		if status, got := post(t, g.front.URL, "application/json", large); status == http.StatusOK {
 			wantTypes(t, got, "RUN_STARTED RUN_FINISHED")
 			return
@@ -61,8 +62,8 @@ func TestBodiesThatAreBeingReadAreBounded(t *testing.T) {
 	}
 }
 
-// TestShareOfTheStore: the open pauses of one address have a share of the store, and the refusal
-// names it.
+// TestShareOfTheStore: all open pauses of one address may use only a share of the store. The
+// refusal must name the setting.
 func TestShareOfTheStore(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, asks)) }, func(o *Options) {
 		o.AddressShare = 50
@@ -76,8 +77,8 @@ func TestShareOfTheStore(t *testing.T) {
 	}
 }
 
-// TestStrippedPauseIsResumed: a pause whose snapshots were dropped can be answered, and the client
-// gets no incomplete snapshot.
+// TestStrippedPauseIsResumed: the snapshots of a pause were dropped from its record. The pause must
+// still accept an answer, and the client must not get an incomplete snapshot.
 func TestStrippedPauseIsResumed(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 		if n == 1 {

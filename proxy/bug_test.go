@@ -17,8 +17,8 @@ import (
 	"holdpoint/store"
 )
 
-// buggy returns a dialect with a bug in one method: a panic, or an error that is not an
-// *agui.RunError.
+// buggy returns a function that makes the named method of a dialect fail: with a panic, or with an
+// error that is not an *agui.RunError.
 func buggy(method string, panics bool) func(string) error {
 	return func(at string) error {
 		switch {
@@ -31,13 +31,13 @@ func buggy(method string, panics bool) func(string) error {
 	}
 }
 
-// TestBugOfADialectIsToldAsOne: the client is told that Holdpoint failed, the log has the place,
-// and the backend gets nothing.
+// TestBugOfADialectIsToldAsOne: a dialect has a bug. The client must be told that Holdpoint failed,
+// the log must name the method, and the backend must get nothing.
 func TestBugOfADialectIsToldAsOne(t *testing.T) {
 	for name, c := range map[string]struct {
 		method string
 		panics bool
-		line   string // in the log
+		line   string // text that the log must contain
 	}{
 		"Answers fails":  {"Answers", false, `in=Answers err="a bug"`},
 		"Answers panics": {"Answers", true, `in=Answers err="panic: a bug" stack=`},
@@ -73,8 +73,8 @@ func TestBugOfADialectIsToldAsOne(t *testing.T) {
 	}
 }
 
-// TestBugInBeginLocksNoChat: a question that cannot be answered because of a bug can still be
-// cancelled.
+// TestBugInBeginLocksNoChat: a question cannot be answered because of a bug. A cancel of it must
+// still work.
 func TestBugInBeginLocksNoChat(t *testing.T) {
 	g := newRig(t, asksOnce)
 	g.do(input("t", "r1", ""))
@@ -85,15 +85,15 @@ func TestBugInBeginLocksNoChat(t *testing.T) {
 	}
 }
 
-// TestPanicBehindTheClaim: after the claim, a panic is not recovered below the run, because the
-// answer is not a stream. If the answers were sent, the pause is in doubt and is not reopened. If
-// not, it is open again.
+// TestPanicBehindTheClaim: a panic after the claim, outside of the response stream, reaches the
+// run. If the answers were sent to the backend, the pause is in doubt and must not be reopened. If
+// they were not sent, it must be open again.
 func TestPanicBehindTheClaim(t *testing.T) {
 	panics := func(*http.Request) (*url.URL, error) { panic("a bug") }
 	for name, c := range map[string]struct {
-		single func(own http.RoundTripper) http.RoundTripper // nil: the dialect has the bug
-		open   string                                        // what the client is told to be open
-		then   string                                        // what the same answers are told
+		single func(own http.RoundTripper) http.RoundTripper // nil if the dialect has the bug
+		open   string                                        // "+interrupt" if the client must be told that the pause is open
+		then   string                                        // events that the same answers must then get
 	}{
 		"answers sent": {nil, "", "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_DOUBT"},
 		"nothing sent": {
@@ -140,7 +140,7 @@ func TestPanicBehindTheClaim(t *testing.T) {
 	}
 }
 
-// TestPanicWhileTheRunWaits: the response header has been sent before the panic.
+// TestPanicWhileTheRunWaits: the panic happens after the header of the response was sent.
 func TestPanicWhileTheRunWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &fakeDialect{}
@@ -157,7 +157,7 @@ func TestPanicWhileTheRunWaits(t *testing.T) {
 	})
 }
 
-// A panickingStore panics at one of its calls of Load.
+// A panickingStore panics at one call of Load. loads is the number of that call, from 1.
 type panickingStore struct {
 	store.Store
 	loads int
@@ -170,8 +170,8 @@ func (s *panickingStore) Load(ctx context.Context, key store.Key, owner string) 
 	return s.Store.Load(ctx, key, owner)
 }
 
-// TestAbortedHandlerIsNoBug: http.ErrAbortHandler, by which net/http ends a connection, is not
-// reported as a bug.
+// TestAbortedHandlerIsNoBug: net/http ends a connection by a panic with http.ErrAbortHandler. This
+// must not be reported as a bug.
 func TestAbortedHandlerIsNoBug(t *testing.T) {
 	g := newRig(t, func(http.ResponseWriter, *http.Request, int) {}, func(o *Options) {
 		o.Transport = roundTripper(func(*http.Request) (*http.Response, error) { panic(http.ErrAbortHandler) })
@@ -184,8 +184,8 @@ func TestAbortedHandlerIsNoBug(t *testing.T) {
 	}
 }
 
-// TestRunRefusedWhileDrainingHasItsLine: a refused run has a log line too, because operators count
-// runs by these lines.
+// TestRunRefusedWhileDrainingHasItsLine: a run that is refused during a drain must have its log
+// line too, because operators count runs by these lines.
 func TestRunRefusedWhileDrainingHasItsLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logs := &lockedBuffer{}
@@ -206,7 +206,7 @@ func TestRunRefusedWhileDrainingHasItsLine(t *testing.T) {
 	})
 }
 
-// settled waits until each run has its log line.
+// settled waits until all runs have ended, so that each has its log line.
 func (g *rig) settled() {
 	g.t.Helper()
 	if err := g.h.Drain(g.t.Context()); err != nil {
@@ -214,7 +214,7 @@ func (g *rig) settled() {
 	}
 }
 
-// wantLine waits for a log line that contains all the parts.
+// wantLine waits for a log line that contains all these parts.
 func wantLine(t *testing.T, logs *lockedBuffer, parts ...string) {
 	t.Helper()
 	logs.wait(t, fmt.Sprintf("no line with %q", parts), func(text string) bool {

@@ -17,8 +17,8 @@ const (
 	sdk    = "run_OZLVt2DmBrMeqZz7wpQrf3r5"
 )
 
-// inTreeSays returns a request of the in-tree client whose user messages have assistant messages
-// between them.
+// inTreeSays returns a request of the in-tree client (the one in agent-framework's own sources). A
+// message that does not begin with { is the text of a user message; the others are JSON.
 func inTreeSays(run string, messages ...string) []byte {
 	list := make([]string, len(messages))
 	for n, m := range messages {
@@ -29,8 +29,8 @@ func inTreeSays(run string, messages ...string) []byte {
 	return fmt.Appendf(nil, `{"threadId":"t","runId":%q,"messages":[%s],"context":[]}`, run, strings.Join(list, ","))
 }
 
-// questionTexts returns the texts that contain a question, and the types of the other events of a
-// stream.
+// questionTexts returns the texts of questions in a stream, and the types of all events that do not
+// belong to such a text.
 func questionTexts(events []agui.Event) (texts, types []string) {
 	for _, ev := range events {
 		switch {
@@ -43,16 +43,16 @@ func questionTexts(events []agui.Event) (texts, types []string) {
 	return texts, types
 }
 
-// TestQuestionByText: a client that cannot answer in any form gets the question as a text. The
-// record keeps the question. A repeated request and a result of the client's own tool leave it
-// open, and the person's next message cancels it.
+// TestQuestionByText: a client that cannot answer in any form must get the question as a text, and
+// the record must keep the question. A repeated request must leave it open, and so must a result of
+// the client's own tool. The person's next message must cancel it.
 func TestQuestionByText(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		scenario string
-		native   bool   // the operator wants the backend's own form
-		names    string // what the text names
-		cancels  string // what reaches the backend
+		native   bool   // the operator has configured the backend's own form
+		names    string // what the text must name
+		cancels  string // what the backend must get
 	}{
 		{"agent-framework/dotnet-cancel", false, `delete_file with {"filename":"report-draft.txt"}`, `"approved":false`},
 		{"agent-framework/dotnet-cancel", true, `delete_file with {"filename":"report-draft.txt"}`, `"approved":false`},
@@ -110,16 +110,18 @@ func TestQuestionByText(t *testing.T) {
 }
 
 // TestQuestionByTextOnAnotherThread: the in-tree client uses a new thread for each run, unless its
-// program keeps one. Its history contains the text, whose id names the question. So the person's
-// next message cancels the question on the new thread too, once, and the client sees the id of its
-// own thread. These do not cancel it: a repeated request, a result of a client's tool, a message
-// that precedes the text, and a client that can answer.
+// program keeps one. Its history contains the text, and the id of the text names the question. So
+// the person's next message must cancel the question once, although it is on a new thread, and the
+// client must see the id of its own thread.
+//
+// The question must not be cancelled by a repeated request, by a result of a client's tool, by a
+// message that precedes the text, or by a client that can answer.
 func TestQuestionByTextOnAnotherThread(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		scenario string
-		cancels  string // what reaches the backend
-		asking   bool   // it gets that on the thread that asked
+		cancels  string // what the backend must get
+		asking   bool   // the backend must get it on the thread that asked
 	}{
 		{"agent-framework/dotnet-cancel", `"approved":false`, false},
 		{"langgraph/deny-py-0.0.43", `"resume"`, true},

@@ -14,14 +14,14 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// plainPod returns the spec of a pod with an agent only.
+// plainPod returns the spec of a pod that contains only an agent.
 func plainPod() object {
 	return object{"containers": []any{object{
 		"name": "agent", "image": "agent:1", "ports": []any{object{"name": "http", "containerPort": 8000.0}},
 	}}}
 }
 
-// request returns the review of a new pod.
+// request returns the AdmissionReview for a new pod.
 func request(t *testing.T, annotations, spec object) object {
 	t.Helper()
 	return object{
@@ -34,7 +34,7 @@ func request(t *testing.T, annotations, spec object) object {
 	}
 }
 
-// ask returns the answer to a review, and checks what every answer must have.
+// ask returns the injector's answer to a review. It checks what every answer must have.
 func ask(t *testing.T, i *Injector, review object) *Answer {
 	t.Helper()
 	a, err := i.Review(marshal(t, review))
@@ -52,7 +52,7 @@ func ask(t *testing.T, i *Injector, review object) *Answer {
 	return a
 }
 
-// patched returns the spec of a pod after the sidecar was added.
+// patched returns the spec of the pod after the injector has added the sidecar.
 func patched(t *testing.T, i *Injector, annotations, spec object) object {
 	t.Helper()
 	review := request(t, annotations, spec)
@@ -79,7 +79,8 @@ func patchOf(t *testing.T, a *Answer) (patch []operation) {
 	return patch
 }
 
-// apply applies a JSON Patch (RFC 6902), with the operations that the injector uses.
+// apply applies a JSON Patch (RFC 6902) to doc. It knows only the operations that the injector
+// uses.
 func apply(t *testing.T, doc any, patch []operation) object {
 	t.Helper()
 	for _, op := range patch {
@@ -131,14 +132,15 @@ func edit(t *testing.T, doc any, names []string, op operation, value any) any {
 	return nil
 }
 
-// with returns a copy of the plain pod after change was called with the spec and the agent.
+// with returns the spec of the plain pod after calling change with the spec and its agent
+// container.
 func with(change func(spec, agent object)) object {
 	spec := plainPod()
 	change(spec, spec["containers"].([]any)[0].(object))
 	return spec
 }
 
-// beside returns another container with a port.
+// beside returns a container with one port, for a pod that has further containers.
 func beside(name, port string, number float64) object {
 	return object{"name": name, "image": "x", "ports": []any{object{"name": port, "containerPort": number}}}
 }
@@ -151,7 +153,7 @@ func add(spec object, list string, c object) {
 // get returns a probe or a hook of kind httpGet.
 func get(port any) object { return object{"httpGet": object{"path": "/ok", "port": port}} }
 
-// TestRefused: a pod that cannot work is refused, and the reason says what to change.
+// TestRefused: a pod that cannot work must be refused, with a reason that says what to change.
 func TestRefused(t *testing.T) {
 	plain := object{agentAnnotation: "agent/http"}
 	closed := object{agentAnnotation: "agent/http", addressAnnotation: "HOST"}
@@ -243,7 +245,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestSkipped: requests that do not concern the injector leave the pod unchanged.
+// TestSkipped: if a request does not concern the injector, the pod must stay unchanged.
 func TestSkipped(t *testing.T) {
 	plain := object{agentAnnotation: "agent/http"}
 	withSidecar := func(port string) func(spec, agent object) {
@@ -257,7 +259,7 @@ func TestSkipped(t *testing.T) {
 		name        string
 		annotations object
 		change      func(spec, agent object)
-		request     object // changes to the request
+		request     object // members that replace those of the request
 		want, warns string
 	}{
 		{"no annotation", nil, nil, nil, "no annotation holdpoint/agent", ""},
@@ -283,7 +285,7 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
-// TestAgent: the changes to the agent's container, and the warnings about it.
+// TestAgent checks the changes to the agent's container, and the warnings about it.
 func TestAgent(t *testing.T) {
 	open := object{agentAnnotation: "agent/http"}
 	closed := object{agentAnnotation: "agent/http", addressAnnotation: "HOST"}
@@ -294,8 +296,8 @@ func TestAgent(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
 		annotations object
-		change      object // added to the container
-		want        object // members of the container after injection
+		change      object // members that are added to the container
+		want        object // members that the container must have after injection
 		warns       []string
 	}{
 		{"as it is", closed, nil, object{"env": []any{host("127.0.0.1")}, "readinessProbe": usual, "lifecycle": drained, "ports": []any{object{"containerPort": 8000.0}}}, nil},
@@ -338,8 +340,9 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// TestPortsOfTheSidecar: the sidecar's port has the name that the Service uses. If another port is
-// named admin, the probes' port gets another name. The sidecar is the last init container.
+// TestPortsOfTheSidecar: the sidecar's port must have the name that the Service uses. If another
+// container has a port named admin, the port of the sidecar's probes gets another name. The sidecar
+// must be the last init container.
 func TestPortsOfTheSidecar(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -370,7 +373,8 @@ func TestPortsOfTheSidecar(t *testing.T) {
 	}
 }
 
-// TestTwice: a pod that was changed is not changed again (reinvocationPolicy).
+// TestTwice: with reinvocationPolicy, the injector gets a pod again that it has changed. It must
+// not change the pod a second time.
 func TestTwice(t *testing.T) {
 	annotations := object{agentAnnotation: "agent/http"}
 	once := patched(t, &Injector{Image: "h"}, annotations, plainPod())
@@ -379,7 +383,8 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-// TestCheckedVariables: Check gets the variables of the sidecar, with examples in place of secrets.
+// TestCheckedVariables: Check must get the variables of the sidecar. A variable from a secret must
+// have an example as its value.
 func TestCheckedVariables(t *testing.T) {
 	var got []string
 	patched(t, &Injector{Image: "h", Check: func(environ []string) []error { got = environ; return nil }}, object{
@@ -391,7 +396,7 @@ func TestCheckedVariables(t *testing.T) {
 	}
 }
 
-// TestBadReviews: a body that is not a review is an error, without an answer.
+// TestBadReviews: if the body is not a review, Review must return an error and no answer.
 func TestBadReviews(t *testing.T) {
 	for body, want := range map[string]string{
 		``:     "not valid JSON",
@@ -411,7 +416,7 @@ func TestBadReviews(t *testing.T) {
 	}
 }
 
-// FuzzReview: for any pod the answer is valid JSON, and its patch can be applied to the pod.
+// FuzzReview: for any pod, the answer must be valid JSON, and its patch must fit the pod.
 func FuzzReview(f *testing.F) {
 	spec, _ := json.Marshal(plainPod())
 	f.Add(`{"holdpoint/agent":"agent/http","holdpoint/address":"HOST"}`, string(spec))
@@ -424,10 +429,10 @@ func FuzzReview(f *testing.F) {
 		if _, err := (&Injector{Image: "h"}).Review([]byte(body)); err != nil {
 			return
 		}
-		// An API server marshals what it has parsed, so no key is repeated.
+		// An API server marshals what it has parsed, so no key occurs twice.
 		var review any
 		if err := json.Unmarshal([]byte(body), &review); err != nil {
-			return // a number that does not fit into a float64
+			return // a number is too large for a float64
 		}
 		a, err := (&Injector{Image: "h"}).Review(marshal(t, review))
 		if err != nil {

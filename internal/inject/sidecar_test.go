@@ -17,7 +17,8 @@ var update = flag.Bool("update", false, "write sidecar.json from deploy/kubernet
 
 type object = map[string]any
 
-// manifestPod returns the pod of deploy/kubernetes/sidecar.yaml, as JSON decodes it.
+// manifestPod returns the pod spec of deploy/kubernetes/sidecar.yaml, with the types of decoded
+// JSON.
 func manifestPod(t *testing.T) object {
 	t.Helper()
 	text, err := os.ReadFile("../../deploy/kubernetes/sidecar.yaml")
@@ -49,9 +50,9 @@ func marshal(t *testing.T, v any) []byte {
 	return text
 }
 
-// TestSidecarIsThatOfTheManifest: sidecar.json has the content of deploy/kubernetes/sidecar.yaml.
-// If Holdpoint is removed from the pod of the manifest and injected again, the result is the same
-// pod.
+// TestSidecarIsThatOfTheManifest: sidecar.json must have the content of
+// deploy/kubernetes/sidecar.yaml. The test removes Holdpoint from the pod of the manifest and
+// injects it again. The result must be the same pod.
 func TestSidecarIsThatOfTheManifest(t *testing.T) {
 	want := manifestPod(t)
 	sidecar := want["initContainers"].([]any)[0].(object)
@@ -94,9 +95,9 @@ func TestSidecarIsThatOfTheManifest(t *testing.T) {
 	}
 }
 
-// TestDrainTimes: delay and timeout follow from the grace period, as in the chart (deploy:
-// TestDrainTimesOfTheChart). The startup probe also allows for the grace period of the pod that
-// this one replaces.
+// TestDrainTimes: the drain delay and timeout are computed from the pod's grace period, as in the
+// chart (deploy: TestDrainTimesOfTheChart). A new pod may replace an old one, so the startup probe
+// also allows for the grace period of the old pod.
 func TestDrainTimes(t *testing.T) {
 	for _, tt := range []struct {
 		grace          float64
@@ -113,7 +114,7 @@ func TestDrainTimes(t *testing.T) {
 	}
 }
 
-// environment returns the variables of a container.
+// environment returns the environment variables of a container, by name.
 func environment(c object) map[string]string {
 	env := map[string]string{}
 	list, _ := c["env"].([]any)
@@ -124,8 +125,8 @@ func environment(c object) map[string]string {
 	return env
 }
 
-// TestWhatAnnotationsConfigure: memory, path, variables and secrets of the annotations change only
-// the sidecar.
+// TestWhatAnnotationsConfigure: the annotations set memory, path, variables and secrets. They must
+// change only the sidecar.
 func TestWhatAnnotationsConfigure(t *testing.T) {
 	pod := plainPod()
 	pod["volumes"] = []any{object{"name": "tmp", "emptyDir": object{}}}
@@ -162,7 +163,7 @@ func TestWhatAnnotationsConfigure(t *testing.T) {
 	}
 }
 
-// TestNoToken: the sidecar does not get the token of the pod's service account.
+// TestNoToken: the token of the pod's service account must not be mounted into the sidecar.
 func TestNoToken(t *testing.T) {
 	for _, volumes := range []any{nil, []any{object{"name": "token"}}} {
 		pod := plainPod()

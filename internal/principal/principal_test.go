@@ -38,7 +38,7 @@ func TestPeers(t *testing.T) {
 	}{
 		{"10.0.0.0/8", "10.1.2.3:4", true},
 		{"10.0.0.0/8", "11.1.2.3:4", false},
-		{"10.0.0.0/8", "[::ffff:10.1.2.3]:4", true}, // as a listener on [::] has it
+		{"10.0.0.0/8", "[::ffff:10.1.2.3]:4", true}, // the form that a listener on [::] has
 		{"::ffff:10.0.0.0/104", "10.1.2.3:4", true},
 		{"::ffff:10.0.0.0/104", "[::ffff:11.1.2.3]:4", false},
 		{"192.0.2.1", "192.0.2.1:80", true},
@@ -103,8 +103,8 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// TestOwnerUnderAnOlderKey: records under an old key keep their owner while that key is in the
-// ring.
+// TestOwnerUnderAnOlderKey: an old record has an owner under an old key. It must keep this owner
+// while the old key is in the ring. A new thread must get an owner under the newest key.
 func TestOwnerUnderAnOlderKey(t *testing.T) {
 	old := mustRing(t, key1).owner("header", "", "alice")
 	both := mustRing(t, key2+";"+key1).owner("header", "", "alice")
@@ -175,7 +175,7 @@ func TestGate(t *testing.T) {
 		remote string
 		send   http.Header
 		status int
-		who    string // tenant/principal
+		who    string // the tenant and the principal, as "tenant/principal"
 	}{
 		{"nobody is asked", nil, stranger, http.Header{"X-User": {"alice"}}, 0, "/"},
 		{"both", header, trusted, http.Header{"X-User": {"alice"}, "X-Tenant": {"t"}}, 0, "t/alice"},
@@ -211,7 +211,7 @@ func TestGate(t *testing.T) {
 			}
 		})
 	}
-	// A preflight needs no user, but a forged header in it is refused.
+	// A CORS preflight needs no user, but a forged header in it must be refused.
 	if who, refused := header.Ask(&http.Request{RemoteAddr: stranger}, true); refused != nil || who.Known() {
 		t.Error("a preflight was refused")
 	}
@@ -223,7 +223,7 @@ func TestGate(t *testing.T) {
 func TestOtherSpellingsDoNotReachTheBackend(t *testing.T) {
 	g := New(Options{PrincipalHeader: "X-User", TenantHeader: "X_Team"})
 	in := http.Header{"X-User": {"alice"}, "X_team": {"t"}}
-	out := http.Header{ // as ReverseProxy leaves it if Connection named X-User
+	out := http.Header{ // the headers that ReverseProxy leaves if Connection names X-User
 		"X_user": {"bob"}, "X.user": {"bob"}, "X_USER": {"bob"}, "x-user": {"bob"}, "X-Team": {"u"}, "X_team": {"t"},
 		"X-Users": {"all"}, "Xuser": {"x"}, "Accept": {"a"},
 	}

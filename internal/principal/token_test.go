@@ -24,7 +24,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// An issuer is a server with a set of keys, which signs tokens.
+// An issuer is a server that publishes a set of keys. The tests sign tokens with these keys.
 type issuer struct {
 	t      *testing.T
 	server *httptest.Server
@@ -32,7 +32,7 @@ type issuer struct {
 
 	mu      sync.Mutex
 	set     jose.JSONWebKeySet
-	status  int // the answer's status; 0: 200 with the set
+	status  int // status of the response; 0 for 200 with the set
 	fetches int
 	now     time.Time
 }
@@ -70,7 +70,7 @@ func (i *issuer) change(do func()) { i.mu.Lock(); defer i.mu.Unlock(); do() }
 
 func (i *issuer) fetched() int { i.mu.Lock(); defer i.mu.Unlock(); return i.fetches }
 
-// begun fetches the keys.
+// begun makes i.tokens fetch the keys, and returns i.
 func (i *issuer) begun() *issuer {
 	i.t.Helper()
 	if !i.tokens.keys.fetchNow(i.t.Context()) {
@@ -83,7 +83,8 @@ func public(id, alg string, key any) jose.JSONWebKey {
 	return jose.JSONWebKey{Key: key, KeyID: id, Algorithm: alg, Use: "sig"}
 }
 
-// token returns a token for alice. change replaces claims; nil removes one.
+// token returns a signed token for alice. change replaces some of its claims; a nil value removes a
+// claim.
 func (i *issuer) token(alg jose.SignatureAlgorithm, key any, id string, change map[string]any) string {
 	i.t.Helper()
 	now := i.clock()
@@ -116,7 +117,7 @@ func (i *issuer) token(alg jose.SignatureAlgorithm, key any, id string, change m
 	return text
 }
 
-// ask sends a request with these Authorization headers, and returns the principal or the refusal.
+// ask sends a request with these Authorization headers. It returns the principal or the refusal.
 func (i *issuer) ask(headers ...string) (string, *Refusal) {
 	i.t.Helper()
 	g := New(Options{Tokens: i.tokens, Keys: mustRing(i.t, key1)})
@@ -148,7 +149,7 @@ func TestTokens(t *testing.T) {
 	good := func(change map[string]any) string { return i.token(jose.RS256, rsaKey(), "r", change) }
 	for _, tt := range []struct {
 		name, token string
-		want        error // nil: the principal is alice
+		want        error // nil if the token is accepted for alice
 	}{
 		{"RS256", good(nil), nil},
 		{"PS384", i.token(jose.PS384, rsaKey(), "r", nil), nil},
@@ -249,8 +250,8 @@ func TestMailAddressThatNobodyHasChecked(t *testing.T) {
 	}
 }
 
-// TestRotatedKeys: a token with an unknown key id makes Holdpoint fetch the keys again, but at most
-// once in each refreshGap.
+// TestRotatedKeys: if a token has an unknown key id, Holdpoint fetches the keys again. Two fetches
+// must be at least refreshGap apart.
 func TestRotatedKeys(t *testing.T) {
 	i := newIssuer(t, public("old", "", rsaKey().Public())).begun()
 	rotated := "Bearer " + i.token(jose.RS256, otherKey(), "new", nil)
@@ -262,13 +263,13 @@ func TestRotatedKeys(t *testing.T) {
 	if name, refused := i.ask(rotated); name != "alice" || i.fetched() != 2 {
 		t.Fatalf("%+v after %d fetches: the new key is not found", refused, i.fetched())
 	}
-	// Keys that the issuer has removed are no longer accepted.
+	// A key that the issuer has removed must not be accepted any more.
 	i.change(func() { i.set.Keys, i.now = i.set.Keys[1:], i.now.Add(refreshGap) })
 	i.begun()
 	if _, refused := i.ask("Bearer " + i.token(jose.RS256, rsaKey(), "old", nil)); statusOf(refused) != 401 {
 		t.Errorf("%+v", refused)
 	}
-	// Many made-up key ids cause one fetch in each interval.
+	// Many made-up key ids must cause only one fetch in each refreshGap.
 	for range 3 {
 		i.change(func() { i.now = i.now.Add(refreshGap) })
 		before := i.fetched()
@@ -287,8 +288,9 @@ func TestRotatedKeys(t *testing.T) {
 	}
 }
 
-// TestRotatedKeyWithoutAnID: tokens and keys need no key id, and a new key may have the id of the
-// old one. If no known key has signed a token, the keys are fetched again, as for an unknown id.
+// TestRotatedKeyWithoutAnID: tokens and keys need not have a key id, and a new key may have the id
+// of the old one. If no known key fits the signature of a token, the keys must be fetched again, as
+// for an unknown key id.
 func TestRotatedKeyWithoutAnID(t *testing.T) {
 	for name, kid := range map[string]struct{ token, before, after string }{
 		"no ids":                    {},
@@ -306,14 +308,15 @@ func TestRotatedKeyWithoutAnID(t *testing.T) {
 			i.change(func() { i.now = i.now.Add(refreshGap) })
 			name, refused := i.ask(rotated)
 			if kid.token != "" && kid.after == "" {
-				if statusOf(refused) != 401 { // if a token names a key, other keys are not tried
+				// if a token names a key id, keys with another id are not tried
+				if statusOf(refused) != 401 {
 					t.Errorf("%q, %+v", name, refused)
 				}
 			} else if name != "alice" || i.fetched() != 2 {
 				t.Fatalf("%+v after %d fetches: the new key is not found", refused, i.fetched())
 			}
-			// A token signed by a removed key is refused, and so is a forged one. Many of them
-			// cause one fetch in each interval.
+			// A token that a removed key has signed must be refused, and so must a forged token.
+			// Many such tokens must cause only one fetch in each refreshGap.
 			i.change(func() { i.now = i.now.Add(refreshGap) })
 			before := i.fetched()
 			var all sync.WaitGroup
@@ -332,7 +335,8 @@ func TestRotatedKeyWithoutAnID(t *testing.T) {
 	}
 }
 
-// TestIssuerDown: known keys stay in use, and tokens signed by unknown keys are refused.
+// TestIssuerDown: while the issuer cannot be reached, known keys must stay in use, and a token that
+// an unknown key has signed must be refused.
 func TestIssuerDown(t *testing.T) {
 	i := newIssuer(t, public("r", "", rsaKey().Public()))
 	good := "Bearer " + i.token(jose.RS256, rsaKey(), "r", nil)
@@ -367,8 +371,8 @@ func TestIssuerDown(t *testing.T) {
 	}
 }
 
-// TestRunFetches: the keys are fetched in the background. Before that, requests are refused at
-// once, even if the issuer accepts the connection and never answers.
+// TestRunFetches: Run fetches the keys in the background. Until it has keys, requests must be
+// refused at once, even if the issuer accepts the connection and never responds.
 func TestRunFetches(t *testing.T) {
 	i := newIssuer(t, public("r", "", rsaKey().Public()))
 	answer := make(chan struct{})
@@ -393,7 +397,7 @@ func TestRunFetches(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if !i.tokens.keys.fetchNow(t.Context()) { // the fetch has ended
+	if !i.tokens.keys.fetchNow(t.Context()) { // waits until the fetch of Run has ended
 		t.Fatal("no keys")
 	}
 	if name, refused := i.ask(good); name != "alice" {
@@ -416,15 +420,16 @@ func TestSetsThatAreNotTaken(t *testing.T) {
 			t.Errorf("%s: %v", name, keys)
 		}
 	}
-	// A private key that is published by mistake is skipped, because everybody may have it.
+	// If an issuer publishes a private key by mistake, anybody may have it, so the key must be
+	// skipped.
 	private, _ := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: rsaKey(), KeyID: "r"}}})
 	if keys, _, err := parseSet(private); err == nil {
 		t.Errorf("a private key: %v", keys)
 	}
 }
 
-// TestSkippedKeysAreNamed: the log names each skipped key and the reason. Other keys of the set are
-// used.
+// TestSkippedKeysAreNamed: the log must name each skipped key and the reason. The other keys of the
+// set must be used.
 func TestSkippedKeysAreNamed(t *testing.T) {
 	good, _ := json.Marshal(public("good", "", rsaKey().Public()))
 	enc, _ := json.Marshal(jose.JSONWebKey{Key: curveKey().Public(), KeyID: "enc", Use: "enc"})
@@ -447,7 +452,8 @@ func TestSkippedKeysAreNamed(t *testing.T) {
 	}
 }
 
-// TestNoRedirectOfTheKeys: a redirect to other keys is not followed.
+// TestNoRedirectOfTheKeys: if the keys' address redirects to another one, Holdpoint must not
+// follow.
 func TestNoRedirectOfTheKeys(t *testing.T) {
 	i := newIssuer(t, public("r", "", rsaKey().Public()))
 	elsewhere := httptest.NewServer(http.RedirectHandler(i.server.URL, http.StatusFound))
@@ -479,7 +485,7 @@ func FuzzToken(f *testing.F) {
 	u, _ := url.Parse("http://127.0.0.1:1")
 	tokens := NewTokens(TokenOptions{Issuer: "i", Audience: "a", Claim: "sub", KeysURL: u})
 	tokens.keys.keys = []jose.JSONWebKey{public("r", "", rsaKey().Public()), public("e", "", curveKey().Public())}
-	tokens.keys.started = time.Now().Add(time.Hour) // prevents a fetch
+	tokens.keys.started = time.Now().Add(time.Hour) // so that no fetch starts
 	f.Add("eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.")
 	f.Add("eyJhbGciOiJFUzI1NiIsImtpZCI6ImUifQ.eyJzdWIiOiJhIn0.AAAA")
 	f.Fuzz(func(t *testing.T, token string) {

@@ -11,8 +11,9 @@ import (
 
 const testdata = "../../testdata"
 
-// TestArchiveKeepsEveryByte: any bytes are read back: line ends of every kind, none, NUL, invalid
-// UTF-8, and lines that look like the format's own.
+// TestArchiveKeepsEveryByte: reading a written archive must return the same bytes. The data has
+// line ends of every kind or none, NUL, invalid UTF-8, and lines that look like lines of the format
+// itself.
 func TestArchiveKeepsEveryByte(t *testing.T) {
 	data := rapid.OneOf(
 		rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
@@ -68,7 +69,8 @@ func TestArchiveRefuses(t *testing.T) {
 	}
 }
 
-// FuzzArchive: no text panics, and an accepted text is written back unchanged.
+// FuzzArchive: ParseArchive must not panic. If it accepts a text, writing the archive must return
+// the same text.
 func FuzzArchive(f *testing.F) {
 	f.Add("title: x\n-- 1.request.json --\n{}\n-- 1.upstream.sse --\ndata: {}\n\n<cut>\n" + unended)
 	f.Add("-- a --\n\\-- b --\n\\\\\n")
@@ -79,8 +81,8 @@ func FuzzArchive(f *testing.F) {
 	})
 }
 
-// TestScenariosAreOneFileEach: each file of testdata is in the form that this package writes, and
-// the folders have no other files.
+// TestScenariosAreOneFileEach: each scenario file in testdata must have the form that this package
+// writes. The folders must not contain other files.
 func TestScenariosAreOneFileEach(t *testing.T) {
 	list, err := List(testdata, "*")
 	if err != nil || len(list) < 700 {

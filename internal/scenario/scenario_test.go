@@ -89,7 +89,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestParseRefuses: a misspelt part or setting is an error, because it would check nothing.
+// TestParseRefuses: a part or a setting with a misspelt name must be an error. It would check
+// nothing.
 func TestParseRefuses(t *testing.T) {
 	for name, change := range map[string]struct{ from, to, complaint string }{
 		"an unknown key":              {"title:", "titel:", "unknown key"},
@@ -113,8 +114,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestSave: want parts are changed, added and removed at their positions. All other bytes stay, and
-// an unchanged file is not written.
+// TestSave: parts that are expectations are changed, added at their positions, and removed. All
+// other bytes must stay the same, and a file without a change must not be written.
 func TestSave(t *testing.T) {
 	s := kept(t, whole)
 	err := s.Save(map[string][]byte{
@@ -170,7 +171,8 @@ func TestWithFiles(t *testing.T) {
 	}
 }
 
-// TestListRefusesFolders: a scenario in a folder of its own would be skipped silently.
+// TestListRefusesFolders: a scenario in a folder of its own must be an error, because List would
+// skip it.
 func TestListRefusesFolders(t *testing.T) {
 	root := t.TempDir()
 	if _, err := List(root, "*"); err == nil {
@@ -207,7 +209,7 @@ func TestListIsInOrder(t *testing.T) {
 	}
 }
 
-// kept writes a scenario into a folder and reads it.
+// kept writes the text of a scenario into a new file, and reads it.
 func kept(t *testing.T, text string) *Scenario {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "one"+Ext)

@@ -49,8 +49,8 @@ func TestDataOfOneLineIsAPartOfTheFrame(t *testing.T) {
 	}
 }
 
-// TestByteOrderMarkCountsOnlyAtTheBeginOfTheStream: a mark inside the stream is a part of the
-// field's name, for clients too.
+// TestByteOrderMarkCountsOnlyAtTheBeginOfTheStream: inside the stream a byte order mark is a part
+// of the field's name, as it is to clients.
 func TestByteOrderMarkCountsOnlyAtTheBeginOfTheStream(t *testing.T) {
 	r := NewReader(strings.NewReader("\ufeffdata: 1\n\n\ufeffdata: 2\n\n"), 0)
 	f, _ := r.Next()

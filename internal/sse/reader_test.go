@@ -16,7 +16,7 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// A taken frame is a copy of a Reader's frame with the results of its methods.
+// A taken frame has the content of a frame that a Reader returned, and the results of its methods.
 type taken struct {
 	raw  string
 	lf   string
@@ -25,7 +25,7 @@ type taken struct {
 	rest bool
 }
 
-// takeAll reads src to its end.
+// takeAll reads src to its end, and returns all frames and the final error.
 func takeAll(src io.Reader, max int) (frames []taken, err error) {
 	r := NewReader(src, max)
 	for {
@@ -57,7 +57,7 @@ func raws(frames []taken) []string {
 	return s
 }
 
-// cuts is a source that returns one of its parts in each Read.
+// cuts is a source whose Read returns at most one of its parts.
 type cuts [][]byte
 
 func (c *cuts) Read(p []byte) (int, error) {
@@ -71,7 +71,7 @@ func (c *cuts) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// partition splits s after each byte whose bit is set.
+// partition returns s as a source, split at each position whose bit is set in bits.
 func partition(s string, bits int) *cuts {
 	var c cuts
 	from := 0
@@ -87,7 +87,7 @@ func partition(s string, bits int) *cuts {
 	return &c
 }
 
-// shapes are the ways in which the same bytes can arrive.
+// shapes are sources through which the same bytes arrive in different pieces.
 var shapes = map[string]func(io.Reader) io.Reader{
 	"whole":           func(r io.Reader) io.Reader { return r },
 	"one byte":        iotest.OneByteReader,
@@ -99,7 +99,7 @@ func TestNext(t *testing.T) {
 	tests := []struct {
 		name string
 		in   string
-		want []string // the last one is unfinished if it has no blank line
+		want []string // a last frame without a blank line is unfinished
 	}{
 		{"nothing", "", nil},
 		{"LF", "data: x\n\ndata: y\n\n", []string{"data: x\n\n", "data: y\n\n"}},
@@ -137,8 +137,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// TestEveryPartitionGivesTheSameFrames: every string of up to six significant letters gives the
-// same frames, however it is split.
+// TestEveryPartitionGivesTheSameFrames: the test splits each string of up to six significant
+// letters in each possible way. The frames must always be the same.
 func TestEveryPartitionGivesTheSameFrames(t *testing.T) {
 	const letters = "\r\n:d"
 	inputs := []string{""}
@@ -200,7 +200,7 @@ func TestReadySaysWhatIsInMemory(t *testing.T) {
 	}
 	for _, want := range []struct {
 		raw   string
-		ready bool // the result of Ready after the frame
+		ready bool // what Ready must return after the frame
 	}{{"data: 1\n\n", true}, {"data: 2\r\n\r", true}, {"\n", false}, {"data: 3\n\n", false}} {
 		f, err := r.Next()
 		if err != nil || string(f.Raw) != want.raw || r.Ready() != want.ready {
@@ -295,7 +295,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A watched source records what the Reader holds at each Read.
+// A watched source calls watch at each Read. The test uses it to see how much the Reader holds.
 type watched struct {
 	src   io.Reader
 	watch func(n int)
@@ -331,7 +331,7 @@ func TestBufferGrowsUnderLoadAndIsGivenBack(t *testing.T) {
 	tests := []struct {
 		name        string
 		src         cuts
-		least, most int // bounds of the largest buffer
+		least, most int // limits of the size of the largest buffer
 	}{
 		{"small frames one at a time", cuts{small, small, small}, minBuffer, minBuffer},
 		{"burst", cuts{burst, small, small}, fastBuffer, fastBuffer},
@@ -358,8 +358,8 @@ func TestBufferGrowsUnderLoadAndIsGivenBack(t *testing.T) {
 	}
 }
 
-// TestHugeFrameTakesLinearTime: if a byte was searched or copied again at each Read or line, this
-// would take minutes.
+// TestHugeFrameTakesLinearTime: if the Reader searched or copied the same bytes again at each Read
+// or at each line, this test would take minutes.
 func TestHugeFrameTakesLinearTime(t *testing.T) {
 	for name, line := range map[string]string{"one line": "xxxx", "LF": "xxx\n", "CR": "xxx\r", "short CR": "x\r", "CRLF": "xx\r\n"} {
 		for shape, size := range map[string]int{"whole": 4 << 20, "one byte": 1 << 20} {
@@ -370,8 +370,8 @@ func TestHugeFrameTakesLinearTime(t *testing.T) {
 				if err != io.EOF || len(got) != 1 || got[0].raw != in {
 					t.Fatalf("%d frames, %v", len(got), err)
 				}
-				// It takes a fraction of a second, or minutes if the beginning of a frame is read again for
-				// each line.
+				// The correct Reader needs a fraction of a second, and one that reads the beginning
+				// of a frame again for each line needs minutes.
 				if took := hostile.ProcessorTime(t) - began; took > 20*time.Second {
 					t.Errorf("took %v of the processor", took)
 				}
@@ -475,13 +475,13 @@ func TestThroughHTTP(t *testing.T) {
 	}
 }
 
-// normalised returns the stream with LF line ends and without a byte order mark.
+// normalised returns the stream s with LF as line ends, and without a byte order mark.
 func normalised(s string) string {
 	s = strings.TrimPrefix(s, "\ufeff")
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 }
 
-// parsed returns the data of the stream's events, by the specification's algorithm.
+// parsed returns the data of each event of the stream s, by the algorithm of the SSE specification.
 func parsed(s string) []string {
 	var events []string
 	data := ""

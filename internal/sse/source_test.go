@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// packets is a Source like a connection: the bytes that have arrived are read at once, and then it
-// waits for the next packet.
+// packets is a Source that behaves like a connection: Read returns bytes of the packet that has
+// arrived, and when that packet is used up, it waits for the next one.
 type packets struct {
 	t    *testing.T
 	come [][]byte
-	full bool      // the last Read filled its buffer
-	held func(int) // gets the size of the Reader's buffer while it waits
+	full bool      // the last Read has filled its buffer
+	held func(int) // called with the size of the Reader's buffer when the source waits
 	r    *Reader
 }
 
@@ -30,7 +30,7 @@ func (p *packets) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// More returns a size only in the middle of a long packet.
+// More returns a size only in the middle of a long packet, and otherwise 0.
 func (p *packets) More() int {
 	if len(p.come) > 0 && len(p.come[0]) >= 1000 {
 		return len(p.come[0]) / 2
@@ -47,7 +47,7 @@ func (p *packets) Wait() {
 	}
 }
 
-// packetsOf splits s at random.
+// packetsOf splits s into packets of random length.
 func packetsOf(s string, random *rand.Rand) (list [][]byte) {
 	for len(s) > 0 {
 		n := min(len(s), 1+random.IntN(1<<random.IntN(19)))
@@ -56,8 +56,8 @@ func packetsOf(s string, random *rand.Rand) (list [][]byte) {
 	return list
 }
 
-// TestSource: the frames of a Source are those of the same bytes in one piece. While it waits after
-// a whole frame, the Reader holds no buffer.
+// TestSource: the frames of a Source must be the same as those of its bytes in one piece. If the
+// Source waits after a complete frame, the Reader must hold no buffer.
 func TestSource(t *testing.T) {
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -91,8 +91,9 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// TestAheadAndSkip: if the caller finds frames itself and skips them, the other frames stay the
-// same, whatever calls are made in between. Returned and skipped frames stay in one slice.
+// TestAheadAndSkip: the caller finds some frames itself and skips them. The other frames must stay
+// the same, whatever calls are made in between. Returned and skipped frames must be adjacent in one
+// slice.
 func TestAheadAndSkip(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 2))
@@ -102,7 +103,7 @@ func TestAheadAndSkip(t *testing.T) {
 		}
 		r := NewReader(&packets{t: t, come: packetsOf(in.String(), random)}, 0)
 		var got []byte
-		row, to := -1, 0 // beginning and end of the frames since the last Read
+		row, to := -1, 0 // beginning and end of the frames after the last Read
 		for {
 			if random.IntN(2) == 0 {
 				r.Ready()

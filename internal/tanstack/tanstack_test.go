@@ -10,8 +10,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// TestHash: the digests are those of @tanstack/ai 0.58.0:
-// digestInterruptJson(canonicalInterruptJson(v)).
+// TestHash: hash must return the same digest as digestInterruptJson(canonicalInterruptJson(v)) of
+// @tanstack/ai 0.58.0. The digest is "" for a value that hash must refuse.
 func TestHash(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"b":1,"a":[true,null,{"é":"x"}]}`: "sha256:302b3a98a5330222f21d12b990dfd8702f39715bf7010445f20e152aa0f6a93a",
@@ -54,7 +54,8 @@ func TestRenamed(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	for _, other := range []string{
-		strings.Replace(bound, `"interruptId":"a"`, `"interruptId":"b"`, 1), // it names another interrupt
+		// the binding names another interrupt
+		strings.Replace(bound, `"interruptId":"a"`, `"interruptId":"b"`, 1),
 		`{"id":"a~1","metadata":{"tanstack:interruptBinding":"a"}}`, `{"id":"a~1","metadata":"a"}`, `{"id":"a~1"}`,
 	} {
 		if got := Renamed([]byte(other), "a", "a~1"); string(got) != other {
@@ -88,8 +89,8 @@ func TestOfRun(t *testing.T) {
 	}
 }
 
-// TestBound: the hashes are those of @tanstack/ai 0.58.0 for a tool with z.object({ path:
-// z.string() }).
+// TestBound: the hashes in the binding must be the same as those that @tanstack/ai 0.58.0 makes for
+// a tool with z.object({ path: z.string() }).
 func TestBound(t *testing.T) {
 	const (
 		asks  = `{"id":"a~1","reason":"tool_call","toolCallId":"c1","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]},"metadata":{"x":{"y":1}}}`
@@ -151,8 +152,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// TestManyQuestionsAboutOneTool: the cost is linear in what the client and the backend send,
-// however many questions are about one tool.
+// TestManyQuestionsAboutOneTool: the cost must be linear in the length of what the client and the
+// backend send, even if very many questions are about one tool.
 func TestManyQuestionsAboutOneTool(t *testing.T) {
 	large := `{"type":"object","title":"` + strings.Repeat("x", 18<<10) + `"}`
 	body := `{"forwardedProps":{},"data":{},"tools":[{"name":"f","parameters":` + large + `},{"name":"f","parameters":{"type":"object"}}]}`
@@ -171,13 +172,13 @@ func TestManyQuestionsAboutOneTool(t *testing.T) {
 	}
 }
 
-// nested returns a schema with the given number of nested objects.
+// nested returns a schema with deep nested objects.
 func nested(deep int) string {
 	return strings.Repeat(`{"items":`, deep) + `{}` + strings.Repeat(`}`, deep)
 }
 
-// TestHashOfALargeSchema: a schema is hashed however deep it is nested, but only up to a number of
-// values. The row schema-deep of bench measures the cost.
+// TestHashOfALargeSchema: hash must accept a schema at any depth, but only up to a number of
+// values. (The row schema-deep of bench measures the cost.)
 func TestHashOfALargeSchema(t *testing.T) {
 	if _, ok := hash([]byte(nested(900))); !ok {
 		t.Error("a deep schema was not hashed")

@@ -74,7 +74,7 @@ type Embedded struct {
 	Name string `env:"NAME" envDefault:"e" doc:"a name"`
 }
 
-// TestEmbedded: the fields of an embedded struct are read and shown like other fields.
+// TestEmbedded: the fields of an embedded struct must be read and shown as other fields are.
 func TestEmbedded(t *testing.T) {
 	type outer struct {
 		Embedded

@@ -67,7 +67,7 @@ func (w *world) decided(key store.Key, agent string) {
 	w.must(storetest.Do(ctx, w.store, key, store.Decide{PauseID: "p " + string(key), Decisions: []agui.Decision{{Question: "q", Status: agui.Cancelled, Digest: "d"}}}))
 }
 
-// end ends the thread's pause, as a run does.
+// end claims and finishes the pause of the thread key, as a run does.
 func (w *world) end(key store.Key) error {
 	ctx := context.Background()
 	if _, err := w.store.Do(ctx, key, store.Claim{PauseID: "p " + string(key), Token: "t", Digest: "q d", Lease: time.Minute}); err != nil {
@@ -76,7 +76,8 @@ func (w *world) end(key store.Key) error {
 	return storetest.Do(ctx, w.store, key, store.Finish{Token: "t", Result: store.Result{EndKind: store.Finished}})
 }
 
-// run runs the carrier for that long, and returns how often each thread was tried.
+// run lets the carrier work for the time d. It returns how many times the carrier tried each
+// thread.
 func (w *world) run(d time.Duration) map[string]int {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	var done sync.WaitGroup
@@ -161,7 +162,7 @@ func TestCarrier(t *testing.T) {
 	}
 }
 
-// TestKick: a decision of this process is carried at once.
+// TestKick: a decision that this process took must be sent to the agent at once.
 func TestKick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(w *world, key store.Key) error { return w.end(key) })
@@ -175,7 +176,8 @@ func TestKick(t *testing.T) {
 	})
 }
 
-// TestManyAtOnce: the number of concurrent runs is limited, and all pauses are carried.
+// TestManyAtOnce: the carrier runs a limited number of pauses at the same time, and all pauses must
+// get their run.
 func TestManyAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(w *world, key store.Key) error { time.Sleep(time.Minute); return w.end(key) })
@@ -195,7 +197,7 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
-// TestSlowAgent: an agent whose runs do not end takes no places of another agent.
+// TestSlowAgent: the runs of one agent do not end. They must not delay the runs of another agent.
 func TestSlowAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(w *world, key store.Key) error {
@@ -217,7 +219,7 @@ func TestSlowAgent(t *testing.T) {
 	})
 }
 
-// TestEndOfTheCarrier waits for the runs that it has begun.
+// TestEndOfTheCarrier: Run must not return before the runs that it has begun have ended.
 func TestEndOfTheCarrier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
@@ -234,8 +236,8 @@ func TestEndOfTheCarrier(t *testing.T) {
 	})
 }
 
-// TestClocksThatDiffer: the store's clock decides what is due, whatever time this process has. That
-// costs one step of the store each minute.
+// TestClocksThatDiffer: the store's clock decides which pauses are due, even if the clock of this
+// process is wrong. This costs one step of the store each minute.
 func TestClocksThatDiffer(t *testing.T) {
 	for _, off := range []time.Duration{-time.Hour, -30 * time.Second, 0, 30 * time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -256,7 +258,7 @@ func TestClocksThatDiffer(t *testing.T) {
 	}
 }
 
-// A counting store counts loads.
+// A counting store counts the calls of Load.
 type counting struct {
 	store.Store
 	loads int

@@ -13,7 +13,7 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// shown returns a layout in a short form: a line for each field.
+// shown returns a layout as text, with one line for each field.
 func shown(l Layout) string {
 	var b strings.Builder
 	for _, f := range l.Fields {
@@ -113,7 +113,7 @@ func TestKinds(t *testing.T) {
 		want      Kind
 	}{
 		{"note", "short", String},
-		{"note", "DROP TABLE users", String}, // it is read in one line
+		{"note", "DROP TABLE users", String}, // a text of one short line is not code
 		{"note", line, Prose},
 		{"note", "two\nlines", Prose},
 		{"note", "Select a seat from the plan that the theatre has sent you yesterday, and tell me which it is.", Prose},
@@ -135,7 +135,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestMarksOfFields: texts and keys have their marks, and names are read as identifiers.
+// TestMarksOfFields: the texts and the keys of fields must have their marks. Keys, and texts that
+// look like names, are checked as identifiers.
 func TestMarksOfFields(t *testing.T) {
 	l := Of("{\"\u0430mount\":1,\"to\":\"\u0440\u0430\u0443\u0440\u0430.com\",\"note\":\"pay \\u202e1\",\"x\":{\"y\":{\"z\":{\"deep\":\"\\u202e\"}}},\"word\":\"\u0441\u043e\u0440\"}", Whole)
 	var got []string
@@ -157,7 +158,8 @@ func TestMarksOfFields(t *testing.T) {
 	}
 }
 
-// TestBounds: fields over the limit are left out, and the layout says so.
+// TestBounds: a text over the limit must be cut, and fields over the limit must be left out.
+// Truncated and Rest must report this.
 func TestBounds(t *testing.T) {
 	l := Of(`{"a":"`+strings.Repeat("ä", 60<<10)+`","b":"`+strings.Repeat("x", 100)+`","c":1}`, Whole)
 	if f := l.Fields[0]; !f.Truncated || f.Size != 120<<10 || len(f.Text) != 100<<10 || !utf8.ValidString(f.Text) {
@@ -189,7 +191,8 @@ func TestDeepIsIndented(t *testing.T) {
 	}
 }
 
-// TestHostile: megabytes of repeated parts cost no more than other megabytes.
+// TestHostile: a text of megabytes consists of one part, repeated very often. Reading it must not
+// cost more than reading other megabytes.
 func TestHostile(t *testing.T) {
 	for name, part := range map[string]string{
 		"objects": `{"a":`, "arrays": `[`, "keys": `{"k":1,`, "quotes": `"`, "escapes": `{"a":"\u0041`, "minus": `{"a":"--- x\n`,

@@ -11,7 +11,7 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// tags returns ASCII text as tag characters.
+// tags returns an ASCII text, encoded as Unicode tag characters, which are invisible.
 func tags(text string) string {
 	var b strings.Builder
 	for _, c := range text {
@@ -20,7 +20,7 @@ func tags(text string) string {
 	return b.String()
 }
 
-// selectors returns bytes as variation selectors.
+// selectors returns bytes, encoded as Unicode variation selectors, which are invisible.
 func selectors(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -33,7 +33,7 @@ func selectors(text string) string {
 	return b.String()
 }
 
-// shown returns a mark in a short form.
+// shown returns a mark as a short text.
 func shown(m Mark) string {
 	text := fmt.Sprintf("%s %s %d+%d", m.Class, m.Kind, m.At, m.Length)
 	if m.Count != m.Length {
@@ -45,7 +45,7 @@ func shown(m Mark) string {
 	return text
 }
 
-// vectors are texts with their marks, or without any.
+// vectors are texts, each with the marks that must be found in it.
 var vectors = []struct {
 	name, text string
 	how        How
@@ -130,7 +130,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestGraveIsClassA: Grave, which does not list the marks, agrees with them.
+// TestGraveIsClassA: Grave does not list the marks of a text. It must agree with AnyGrave of the
+// marks that Find returns.
 func TestGraveIsClassA(t *testing.T) {
 	for _, v := range vectors {
 		if got, want := Grave(v.text, v.how), AnyGrave(Find(v.text, v.how)); got != want {
@@ -139,7 +140,8 @@ func TestGraveIsClassA(t *testing.T) {
 	}
 }
 
-// TestMarksAreBounded: a text full of marks has a hundred of them, and the number of the rest.
+// TestMarksAreBounded: a text full of marks gets a hundred marks, and one more that counts the
+// others.
 func TestMarksAreBounded(t *testing.T) {
 	list := Find(strings.Repeat("a\u00A0", 150)+"\u202E", Text)
 	if last := list[len(list)-1]; len(list) != maxMarks+1 || last.Kind != More || last.Count != 51 || last.Class != A || last.At != 201 {
@@ -150,7 +152,8 @@ func TestMarksAreBounded(t *testing.T) {
 	}
 }
 
-// TestMarksOfABeginning: marks after the beginning are counted.
+// TestMarksOfABeginning: Before returns the marks in the first characters of a text. Its last mark
+// must count the marks that follow these characters.
 func TestMarksOfABeginning(t *testing.T) {
 	list := Find("\u00A0a\u202E\u202Eb\u200B", Text)
 	for characters, want := range map[int]string{
@@ -167,7 +170,8 @@ func TestMarksOfABeginning(t *testing.T) {
 	}
 }
 
-// TestPlainBlocks: the blocks that are skipped have no character of the table.
+// TestPlainBlocks: the blocks of characters that Find skips must not contain a character of the
+// table.
 func TestPlainBlocks(t *testing.T) {
 	for _, block := range plain.R32 {
 		for r := rune(block.Lo); r <= rune(block.Hi); r++ {
@@ -180,8 +184,8 @@ func TestPlainBlocks(t *testing.T) {
 	}
 }
 
-// TestTableIsWhole: each code point of Unicode that is invisible, or not a character, is in the
-// table.
+// TestTableIsWhole: the table must have each code point of Unicode that is invisible, or not a
+// character, in class A.
 func TestTableIsWhole(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		is := unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||
@@ -195,7 +199,8 @@ func TestTableIsWhole(t *testing.T) {
 	}
 }
 
-// TestLookalikes: the table maps letters that are not Latin to what they look like.
+// TestLookalikes: the table must map letters that are not Latin to the letters or digits that they
+// look like.
 func TestLookalikes(t *testing.T) {
 	if len(lookalikes()) < 1000 || utf8.RuneCountInString(pairs) != 2*len(lookalikes()) {
 		t.Fatalf("%d letters of %d", len(lookalikes()), utf8.RuneCountInString(pairs)/2)
@@ -207,7 +212,8 @@ func TestLookalikes(t *testing.T) {
 	}
 }
 
-// TestHostile: megabytes of marks cost no more than other megabytes.
+// TestHostile: a text of megabytes consists of one character or word, repeated very often. Finding
+// its marks must not cost more than in other megabytes.
 func TestHostile(t *testing.T) {
 	for name, part := range map[string]string{
 		"invisible": "\u200B", "one by one": "a\u200B", "letters": "\u0430", "a word of two scripts": "a\u0430", "accents": "\u0300",

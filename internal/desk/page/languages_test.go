@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// forms returns the texts of a key by plural category. A text without plural forms has the category
-// other.
+// forms returns the texts of a key by plural category. If the key has one text without plural
+// forms, its category is "other".
 func forms(t *testing.T, c Catalogue, key string) map[string]string {
 	t.Helper()
 	var text string
@@ -27,7 +27,7 @@ func forms(t *testing.T, c Catalogue, key string) map[string]string {
 	return list
 }
 
-// category matches a plural category of CLDR, or a number with a text of its own.
+// category matches a plural category of CLDR, or "=" and a number that has a text of its own.
 var category = regexp.MustCompile(`^(zero|one|two|few|many|other|=[0-9]+)$`)
 
 // placeholdersOf returns the names in the braces of a text, each once.
@@ -40,8 +40,8 @@ func placeholdersOf(text string) []string {
 	return slices.Compact(list)
 }
 
-// TestEveryLanguageHasEveryText: each language has the keys of English, and no others. Each text
-// has the placeholders of the English one; a plural form may leave out the number.
+// TestEveryLanguageHasEveryText: each language must have exactly the keys of English. Each text
+// must have the same placeholders as the English text, but a plural form may leave out the number.
 func TestEveryLanguageHasEveryText(t *testing.T) {
 	all := Languages()
 	english := all[English]
@@ -87,7 +87,8 @@ func TestEveryLanguageHasEveryText(t *testing.T) {
 	}
 }
 
-// TestEveryTextIsUsed: each text has a place in the page, and each place a text.
+// TestEveryTextIsUsed: the scripts of the page must use each text, and each text that they use must
+// exist.
 func TestEveryTextIsUsed(t *testing.T) {
 	keys := Languages()[English]
 	used := map[string]bool{"language.name": true, "language.locale": true, "language.dir": true}

@@ -23,7 +23,7 @@ func TestFiles(t *testing.T) {
 	for _, tt := range []struct {
 		method, at string
 		status     int
-		kind       string // "" is the API's
+		kind       string // Content-Type; "" if the API handles the path
 	}{
 		{"GET", "/", 200, "text/html; charset=utf-8"},
 		{"HEAD", "/", 200, "text/html; charset=utf-8"},
@@ -62,7 +62,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestHeaders: the headers that a browser gets with each file.
+// TestHeaders checks the HTTP headers that a browser gets with each file.
 func TestHeaders(t *testing.T) {
 	want := map[string]string{
 		"Content-Security-Policy":      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
@@ -82,11 +82,11 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// sinks are the ways from a string to markup, code, a style or a navigation. The page must not use
-// them, because an agent's text could be in the string.
+// sinks matches the ways to turn a string into markup, code, a style or a navigation. The page must
+// use none of them, because the string could contain text of an agent.
 var sinks = regexp.MustCompile(`(?i)innerHTML|outerHTML|insertAdjacentHTML|setHTML|document\.write|createContextualFragment|DOMParser|\beval\b|new Function|srcdoc|javascript:|trustedTypes|importScripts|new Worker|postMessage|\.cookie\b|sessionStorage|indexedDB|style=|on(click|load|error|focus)=`)
 
-// TestNoSink: nothing in the page turns text into markup, calls another host, or stores a token.
+// TestNoSink: no file of the page may turn text into markup, use another host, or store a token.
 func TestNoSink(t *testing.T) {
 	others := regexp.MustCompile(`(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}`)
 	seen := 0
@@ -117,7 +117,7 @@ func TestNoSink(t *testing.T) {
 	}
 }
 
-// TestFilesAreShort: a file of the page does one thing.
+// TestFilesAreShort: no script of the page may have more than 400 lines.
 func TestFilesAreShort(t *testing.T) {
 	scripts, err := fs.Glob(embedded, "files/*.js")
 	if err != nil || len(scripts) < 10 {
@@ -137,8 +137,8 @@ func TestFilesAreShort(t *testing.T) {
 	}
 }
 
-// TestNamedFilesAreThere: each script, style and icon that a file of the page names exists, and
-// each file except index.html is named.
+// TestNamedFilesAreThere: each script, style and icon that a file of the page names must exist.
+// Each file except index.html must be named in another file.
 func TestNamedFilesAreThere(t *testing.T) {
 	names := regexp.MustCompile(`(?:from |import )"\./([a-z]+\.js)"|(?:src|href)="page/([a-z]+\.[a-z]+)"`)
 	files, err := fs.ReadDir(embedded, "files")
@@ -146,7 +146,7 @@ func TestNamedFilesAreThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	named := map[string]bool{"index.html": true}
-	for language := range Languages() { // language.js asks for the one of the document
+	for language := range Languages() { // language.js loads the file of the document's language
 		named[language+".json"] = true
 	}
 	for _, f := range files {
@@ -169,8 +169,8 @@ func TestNamedFilesAreThere(t *testing.T) {
 	}
 }
 
-// TestNothingInline: the document has one script, in a file, and no inline style, because its
-// policy would refuse them.
+// TestNothingInline: the document must have one script, in a file, and no inline style, because its
+// Content-Security-Policy refuses them.
 func TestNothingInline(t *testing.T) {
 	text, err := fs.ReadFile(embedded, "files/index.html")
 	if err != nil {
@@ -185,8 +185,8 @@ func TestNothingInline(t *testing.T) {
 	}
 }
 
-// TestEachFileIsServed: each embedded file has a media type, so that no file is forgotten in the
-// table.
+// TestEachFileIsServed: each embedded file must be served with its media type. A file that is
+// missing in the table of media types fails.
 func TestEachFileIsServed(t *testing.T) {
 	files, err := fs.ReadDir(embedded, "files")
 	if err != nil {
@@ -194,7 +194,7 @@ func TestEachFileIsServed(t *testing.T) {
 	}
 	for _, f := range files {
 		if f.Name() == "index.html" {
-			continue // it is at /
+			continue // it is served at /
 		}
 		res := get(t, "GET", "/page/"+f.Name())
 		if res.Header.Get("Content-Security-Policy") != Policy || res.StatusCode != http.StatusOK {

@@ -29,7 +29,7 @@ access:
     rights: [list]
 `
 
-// TestAccess: which callers have which rights at which places.
+// TestAccess checks which callers have which rights for which agents and tenants.
 func TestAccess(t *testing.T) {
 	p, err := Parse([]byte(good))
 	if err != nil {
@@ -81,7 +81,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestGlobOverlap: characters that a star matched are not matched again by the text after it.
+// TestGlobOverlap: a star and the text after it must match different characters of the name.
 func TestGlobOverlap(t *testing.T) {
 	for _, tt := range []struct {
 		glob, name string
@@ -96,7 +96,7 @@ func TestGlobOverlap(t *testing.T) {
 	}
 }
 
-// TestParse: all faults are reported at once, each with its line.
+// TestParse: all faults of a file must be reported at once, each with its line.
 func TestParse(t *testing.T) {
 	entry := "access:\n  - names: [ann]\n    agents: [a]\n    rights: [list]\n"
 	for text, want := range map[string]string{
@@ -157,7 +157,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestReload: a valid file takes effect, and an invalid one does not, which is reported once.
+// TestReload: a changed file takes effect if it is valid. An invalid file must not take effect, and
+// must be reported once.
 func TestReload(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "policy.yaml")
 	write := func(text string) {
@@ -210,7 +211,8 @@ func TestReload(t *testing.T) {
 	may(false)
 }
 
-// FuzzParse: any file is refused, or gives exactly the rights of its entries, and parsing ends.
+// FuzzParse: parsing any file must end. It must refuse the file, or return exactly the rights of
+// its entries.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{good, "access: []", "a: &a [*a]", "access:\n- {names: [ann], agents: [\"*\"], rights: [list]}", "%YAML 1.2\n---\n{}"} {
 		f.Add([]byte(seed))

@@ -14,7 +14,7 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// said returns the statements of a question, one in each line.
+// said returns the statements of a question as text, one in each line.
 func said(object string, calls ...agui.AskedCall) string {
 	list, more := Of(&agui.Interrupt{Object: json.RawMessage(object), Calls: calls})
 	var lines []string
@@ -27,8 +27,8 @@ func said(object string, calls ...agui.AskedCall) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestStatements: the value that an agent gives to interrupt(), or to its counterpart in another
-// framework, is found. The objects are those of testdata.
+// TestStatements: an agent gives a value to interrupt(), or to the same function of another
+// framework. This value must be found in the question. The objects are from testdata.
 func TestStatements(t *testing.T) {
 	refund := agui.AskedCall{Name: "refund", Args: `{"amount": 50, "to":"ann"}`}
 	for _, test := range []struct {
@@ -82,8 +82,8 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// TestStatementsOfEveryFamily: no question of the scenarios has unknown metadata, and each
-// statement is JSON.
+// TestStatementsOfEveryFamily: in all scenarios, the metadata of each question must be known, and
+// each statement must be valid JSON.
 func TestStatementsOfEveryFamily(t *testing.T) {
 	list, err := scenario.List("../../../testdata", "*")
 	if err != nil {
@@ -119,7 +119,7 @@ func TestStatementsOfEveryFamily(t *testing.T) {
 	}
 }
 
-// TestText: the file has the recorded metadata without a proof.
+// TestText: the file must have the metadata as it was recorded, but without a proof.
 func TestText(t *testing.T) {
 	got := Text(&agui.Interrupt{Object: json.RawMessage(`{"metadata":{"langgraph":{"raw":{"a": 1.10}},"ag2":{"proof":"secret","n":1},"holdpoint":{}}}`)})
 	if want := `{"langgraph":{"raw":{"a": 1.10}},"ag2":{"n":1}}`; got != want {
@@ -127,8 +127,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestManyStatements: the number of statements is limited, and the cost is linear in the bytes,
-// even with very many repetitions.
+// TestManyStatements: the number of statements must be limited. The cost must be linear in the
+// length of the question, even if its members are repeated very often.
 func TestManyStatements(t *testing.T) {
 	object := func(n int) string {
 		return `{"message":"m","reason":"r","metadata":{"langgraph":{"raw":{` + strings.Repeat(`"reason":"r","message":"m","x":{},`, n) + `"z":1}}` + strings.Repeat(`,"a":{"b":1}`, n) + `}}`

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// asked sends a request from this machine, and returns the status and the body.
+// asked sends a request from 127.0.0.1, and returns the status and the body of the response.
 func asked(s *Server, method, path string) (int, string) {
 	w := httptest.NewRecorder()
 	req := httptest.NewRequest(method, path, nil)
@@ -39,7 +39,7 @@ func TestReadiness(t *testing.T) {
 		what     string
 		do       func()
 		ready    int
-		says     string // expected in the body of /readyz
+		says     string // text that the body of /readyz must contain
 		started  int
 		reported Status
 	}{
@@ -73,8 +73,8 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-// TestWatch runs with fake time: it checks how soon a store that starts late is found, and how
-// often it is checked.
+// TestWatch uses fake time. It checks how soon a store that starts late is found, and how often the
+// store is checked.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{})
@@ -91,7 +91,7 @@ func TestWatch(t *testing.T) {
 			case since < goes:
 				return nil
 			}
-			<-ctx.Done() // the store does not answer
+			<-ctx.Done() // the store does not respond
 			return ctx.Err()
 		})
 		time.Sleep(comes)
@@ -211,7 +211,7 @@ func TestAServerThatIsOff(t *testing.T) {
 	}
 }
 
-// TestDrained: GET /drained answers at the end of a drain, and does not start one.
+// TestDrained: GET /drained must not start a drain. It must respond when a drain ends.
 func TestDrained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{})
@@ -252,8 +252,8 @@ func TestDrained(t *testing.T) {
 	})
 }
 
-// TestAgentz: /agentz is ready when each agent accepts connections, and connects once for many
-// requests.
+// TestAgentz: /agentz must report ready if each agent accepts connections. For many requests it
+// must connect to each agent only once.
 func TestAgentz(t *testing.T) {
 	listen := func() (net.Listener, *url.URL, *atomic.Int64) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -21,8 +21,8 @@ func open(t *testing.T, f *authority.Folder) *certificates.Set {
 	return set
 }
 
-// meet runs a TLS handshake. It returns the name in the server's certificate and the errors of both
-// sides.
+// meet runs a TLS handshake between server and client. It returns the name in the server's
+// certificate, and the errors of both sides.
 func meet(server, client *tls.Config) (name string, errs error) {
 	ours, theirs := net.Pipe()
 	defer ours.Close()
@@ -39,19 +39,21 @@ func meet(server, client *tls.Config) (name string, errs error) {
 	err := conn.Handshake()
 	if err == nil {
 		name = conn.ConnectionState().PeerCertificates[0].Subject.CommonName
-		go conn.Read(make([]byte, 1)) // with TLS 1.3 the server refuses after the client's handshake
+		// with TLS 1.3 the server can refuse after the client's handshake; a read gets this
+		go conn.Read(make([]byte, 1))
 	}
 	return name, errors.Join(err, <-failed)
 }
 
-// TestReload: new connections use the changed files, and a bad file changes nothing.
+// TestReload: after a reload, new connections must use the changed files. If a file is bad, a
+// reload must change nothing.
 func TestReload(t *testing.T) {
 	a, b := authority.New(t), authority.New(t)
 	server, client := authority.NewFolder(t), authority.NewFolder(t)
 	server.Issue(a, "old")
 	client.Issue(a, "client")
 	serves, asks := open(t, server), open(t, client)
-	config := serves.Server("http/1.1") // made once, as for a listener
+	config := serves.Server("http/1.1") // made once, as a listener does
 	meets := func(serverName, want string, fails bool) {
 		t.Helper()
 		if got, err := meet(config, asks.Client(serverName, "http/1.1")); got != want || (err != nil) != fails {

@@ -16,8 +16,9 @@ import (
 	"time"
 )
 
-// serving starts an http.Server with a Listener. Its handler answers as Refused says, or else with
-// 200 and the method and body length of the request.
+// serving starts an http.Server with a Listener. Its handler responds with the status of Refused.
+// If the request is not refused, it responds with 200, and with the method and body length of the
+// request.
 func serving(t *testing.T, o Options) (address string, s *http.Server) {
 	t.Helper()
 	s = &http.Server{ReadHeaderTimeout: o.HeaderTimeout, Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -57,11 +58,11 @@ func dial(t *testing.T, address string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(30 * time.Second)) // ends a test that hangs
+	c.SetDeadline(time.Now().Add(30 * time.Second)) // ends a test that would hang
 	return c
 }
 
-// statuses reads all answers until the connection ends, and returns their status lines.
+// statuses reads all responses until the connection ends, and returns their status codes.
 func statuses(r io.Reader) (list []string) {
 	b := bufio.NewReader(r)
 	for {
@@ -75,9 +76,9 @@ func statuses(r io.Reader) (list []string) {
 	}
 }
 
-// TestTwoLengths: a request whose length two servers could see differently is refused, and the
-// bytes after it are not read as a request. Other requests pass, alone or pipelined, however the
-// bytes are split.
+// TestTwoLengths: two servers could read different lengths of a request. Such a request must be
+// refused, and the bytes after it must not be read as another request. Other requests must be
+// accepted, alone or several at once, however their bytes are split.
 func TestTwoLengths(t *testing.T) {
 	const last = "GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 	const smuggled = "0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -102,7 +103,7 @@ func TestTwoLengths(t *testing.T) {
 		"HTTP/1.0":         {"POST / HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + smuggled, "400"},
 		"a folded header":  {"POST / HTTP/1.1\r\nHost: x\r\nX: y\r\n Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\nhello", "400"},
 
-		// The header that matters is longer than maxLine.
+		// The header in question is longer than maxLine, or other lines precede the request.
 		"both, far to the right":       {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length:" + strings.Repeat(" ", 400) + "4\r\nTransfer-Encoding: chunked\r\n\r\n" + smuggled, "400"},
 		"both, a length of zeros":      {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: " + strings.Repeat("0", 400) + "4\r\nTransfer-Encoding: chunked\r\n\r\n" + smuggled, "400"},
 		"HTTP/1.0, a long target":      {"POST /" + strings.Repeat("a", 400) + " HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + smuggled, "400"},
@@ -117,7 +118,7 @@ func TestTwoLengths(t *testing.T) {
 		"behind a long trailer":        {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: " + strings.Repeat("a", 400) + "\r\n\r\n" + both, "200 400"},
 		"behind an empty line":         {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello\r\n" + both, "200 400"},
 
-		// net/http refuses these.
+		// net/http itself refuses these requests.
 		"two lengths":     {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!", "400"},
 		"a list of them":  {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5, 5\r\n\r\nhello", "400"},
 		"a space":         {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\n\r\n" + smuggled, "400"},
@@ -141,8 +142,8 @@ func TestTwoLengths(t *testing.T) {
 				got := strings.Join(statuses(conn), " ")
 				want := c.want
 				if rest, behind := strings.CutPrefix(want, "200 "); behind && rest == "400" {
-					// If both requests arrive before the first is handled, the first is refused
-					// too.
+					// If both requests arrive before the first one is handled, the first one is
+					// also refused.
 					got, want = strings.TrimPrefix(got, "200 "), rest
 				}
 				if got != want {
@@ -153,7 +154,8 @@ func TestTwoLengths(t *testing.T) {
 	}
 }
 
-// FuzzFraming: framing finds the same ends of requests as net/http, unless it refuses one.
+// FuzzFraming: framing must find the same ends of requests as net/http, unless it refuses a
+// request.
 func FuzzFraming(f *testing.F) {
 	f.Add("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello", 3)
 	f.Add("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n0\r\nX: y\r\n\r\nGET / HTTP/1.1\r\n\r\n", 1)
@@ -173,7 +175,7 @@ func FuzzFraming(f *testing.F) {
 		for {
 			req, err := http.ReadRequest(r)
 			if err != nil {
-				return // net/http does not read the bytes after this
+				return // net/http does not read the bytes that follow
 			}
 			if _, err = io.Copy(io.Discard, req.Body); err != nil {
 				return
@@ -191,8 +193,8 @@ func FuzzFraming(f *testing.F) {
 	})
 }
 
-// TestHeaderThatComesTooLate: a client whose header arrives slowly or not completely gets 408. A
-// connection without any bytes is closed without an answer.
+// TestHeaderThatComesTooLate: a client whose header arrives too slowly, or not completely, must get
+// 408. A connection on which no byte arrives must be closed without a response.
 func TestHeaderThatComesTooLate(t *testing.T) {
 	address, _ := serving(t, Options{HeaderTimeout: 200 * time.Millisecond})
 	dripping := dial(t, address)
@@ -217,8 +219,9 @@ func TestHeaderThatComesTooLate(t *testing.T) {
 	}
 }
 
-// TestTooManyConnections: connections above the bound get a refusal, those far above it are closed,
-// and a place that becomes free can be used again.
+// TestTooManyConnections: connections above the limit must be refused with a status, and
+// connections far above it must be closed without a response. When a connection ends, another one
+// must be accepted.
 func TestTooManyConnections(t *testing.T) {
 	const ask = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 	for name, c := range map[string]struct {
@@ -261,7 +264,7 @@ func TestTooManyConnections(t *testing.T) {
 				t.Errorf("said %d", got)
 			}
 			var over []net.Conn
-			for range 16 + 3 { // the last 3 are closed without an answer
+			for range 16 + 3 { // the last 3 are closed without a response
 				over = append(over, dial(t, address))
 			}
 			for range 16 + 3 {
@@ -274,7 +277,7 @@ func TestTooManyConnections(t *testing.T) {
 				conn.Close()
 			}
 			got := 0
-			for range 500 { // the server notices closed connections after a while
+			for range 500 { // the server needs some time to notice closed connections
 				conn := dial(t, address)
 				if got = status(conn); got == 200 {
 					break
@@ -289,8 +292,9 @@ func TestTooManyConnections(t *testing.T) {
 	}
 }
 
-// TestRequestsThatOutliveTheirClients: each request that continues without its client counts as a
-// connection until it ends. Requests of connections that are open already are refused too.
+// TestRequestsThatOutliveTheirClients: a request that continues without its client counts as a
+// connection until it ends. At the limit, requests on connections that are already open must be
+// refused too.
 func TestRequestsThatOutliveTheirClients(t *testing.T) {
 	for name, c := range map[string]struct {
 		o      Options
@@ -339,8 +343,7 @@ func TestRequestsThatOutliveTheirClients(t *testing.T) {
 					conn.Close()
 				}
 			}
-			// The places are taken, whether or not the server has noticed that two clients have
-			// left.
+			// The requests count, whether or not the server has noticed that two clients have left.
 			r := &listener.room
 			r.mu.Lock()
 			if r.all != 3 || r.alone != 3 {
@@ -363,7 +366,7 @@ func TestRequestsThatOutliveTheirClients(t *testing.T) {
 			}
 			r.mu.Unlock()
 			got := 0
-			for range 500 { // the server notices closed connections after a while
+			for range 500 { // the server needs some time to notice closed connections
 				var conn net.Conn
 				if got, conn = status(); got == 200 {
 					break
@@ -376,7 +379,7 @@ func TestRequestsThatOutliveTheirClients(t *testing.T) {
 			}
 		})
 	}
-	Outlives(t.Context())() // the context of no connection: nothing happens
+	Outlives(t.Context())() // a context without a connection: nothing may happen
 }
 
 func TestNetwork(t *testing.T) {
@@ -390,7 +393,7 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// TestSwitchedProtocol: bytes after an upgrade are not parsed as requests.
+// TestSwitchedProtocol: bytes that follow an upgrade must not be parsed as requests.
 func TestSwitchedProtocol(t *testing.T) {
 	address, _ := serving(t, Options{})
 	conn := dial(t, address)
@@ -405,11 +408,12 @@ func TestSwitchedProtocol(t *testing.T) {
 	}
 }
 
-// upgraded is sent after an upgrade. Parsed as a request it would be refused.
+// upgraded is sent after an upgrade. If it was parsed as a request, it would be refused.
 const upgraded = "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0123456789"
 
-// TestWithTLS: HTTP/1 and HTTP/2 work, requests inside TLS are refused alike, a slow handshake does
-// not delay others, and a client that speaks plain HTTP is told so.
+// TestWithTLS: HTTP/1 and HTTP/2 must work, and requests inside TLS must be refused as without TLS.
+// A slow handshake must not delay other connections. A client that sends plain HTTP must be told to
+// use TLS.
 func TestWithTLS(t *testing.T) {
 	other := httptest.NewTLSServer(nil)
 	defer other.Close()

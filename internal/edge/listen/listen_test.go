@@ -65,8 +65,8 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// TestSocketThatIsThere: a socket of a dead process is removed. A socket with a listener, and a
-// file that is not a socket, are not.
+// TestSocketThatIsThere: the file of a socket already exists. If its process is dead, the file must
+// be removed. If another process listens there, or if the file is not a socket, it must stay.
 func TestSocketThatIsThere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	at, err := Parse("unix://" + filepath.ToSlash(path) + "?mode=0600")
@@ -77,7 +77,7 @@ func TestSocketThatIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left.SetUnlinkOnClose(false) // as after a kill
+	left.SetUnlinkOnClose(false) // leaves the file, as a killed process does
 	if _, err := at.Listen(); err == nil || !strings.Contains(err.Error(), "another process listens there") {
 		t.Errorf("while somebody listens: %v", err)
 	}

@@ -44,7 +44,7 @@ func asked(n int) *event.Event {
 	}
 }
 
-// lines writes n events into a new file and returns its lines.
+// lines writes n events into a new audit file, and returns the path and the lines of the file.
 func lines(t *testing.T, n int) (path string, list []string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "audit.jsonl")
@@ -87,9 +87,9 @@ func verify(t *testing.T, head *Head, paths ...string) Report {
 	return r
 }
 
-// TestVerifyFindsWhatWasDone: any change to one line is reported, with its place.
+// TestVerifyFindsWhatWasDone: any change to a line must be reported, with the place of the line.
 func TestVerifyFindsWhatWasDone(t *testing.T) {
-	path, list := lines(t, 5) // with the line chain.begun: seq 1 to 6
+	path, list := lines(t, 5) // 6 lines, because chain.begun is line 1
 	if r := verify(t, nil, path); len(r.Problems)+len(r.Notes) > 0 || r.Lines != 6 || r.Head.Seq != 6 {
 		t.Fatalf("an untouched file: %+v", r)
 	}
@@ -117,8 +117,8 @@ func TestVerifyFindsWhatWasDone(t *testing.T) {
 	}
 }
 
-// TestVerifyWantsAllFilesInTheirOrder: missing first lines, files in the wrong order, and repeated
-// files are problems.
+// TestVerifyWantsAllFilesInTheirOrder: missing lines at the beginning, files in the wrong order,
+// and repeated files must be reported as problems.
 func TestVerifyWantsAllFilesInTheirOrder(t *testing.T) {
 	_, list := lines(t, 5)
 	first, second := writeLines(t, list[:3]...), writeLines(t, list[3:]...)
@@ -128,7 +128,7 @@ func TestVerifyWantsAllFilesInTheirOrder(t *testing.T) {
 	other, older := begins("2999-01-01T00:00:00Z"), begins("1999-01-01T00:00:00Z")
 	for name, c := range map[string]struct {
 		paths []string
-		want  string // "": no problem
+		want  string // "" means no problem
 		notes int
 	}{
 		"all of them":               {[]string{first, second}, "", 0},
@@ -151,7 +151,7 @@ func TestVerifyWantsAllFilesInTheirOrder(t *testing.T) {
 	}
 }
 
-// TestEachByteCounts: a change to any byte of a line before the last is found.
+// TestEachByteCounts: a change to any byte of any line except the last must be found.
 func TestEachByteCounts(t *testing.T) {
 	_, list := lines(t, 2)
 	for at := range list[1] {
@@ -166,8 +166,9 @@ func TestEachByteCounts(t *testing.T) {
 	}
 }
 
-// TestHeadShowsWhatTheChainCannot: with a head from elsewhere, lines removed from the end and a
-// file that was written anew are found.
+// TestHeadShowsWhatTheChainCannot: the chain alone cannot show that lines were removed at the end,
+// or that the whole file was written anew. With a head that was saved elsewhere, both must be
+// found.
 func TestHeadShowsWhatTheChainCannot(t *testing.T) {
 	path, list := lines(t, 3)
 	head := verify(t, nil, path).Head
@@ -178,7 +179,8 @@ func TestHeadShowsWhatTheChainCannot(t *testing.T) {
 	if err != nil || parsed != head {
 		t.Fatalf("%q is read as %v, %v", head.String(), parsed, err)
 	}
-	short, err := ParseHead(fmt.Sprintf("%d:%013x", head.Seq, uint64(head.Number()))) // in the form of the metric
+	// the short form that the metric has
+	short, err := ParseHead(fmt.Sprintf("%d:%013x", head.Seq, uint64(head.Number())))
 	if err != nil || !strings.HasPrefix(head.Hash, short.Hash) {
 		t.Fatalf("%s by its number is %v, %v", head, short, err)
 	}
@@ -206,7 +208,7 @@ func TestHeadShowsWhatTheChainCannot(t *testing.T) {
 	}
 }
 
-// TestRotation: the chain continues in a new file, also after a restart.
+// TestRotation: after a rotation the chain must continue in the new file, also after a restart.
 func TestRotation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := openLog(t, Options{Path: path})
@@ -215,7 +217,7 @@ func TestRotation(t *testing.T) {
 		t.Fatal(err)
 	}
 	os.Rename(path, path+".1")
-	l.Take(asked(2)) // before Reopen: into the old file
+	l.Take(asked(2)) // Reopen was not called yet, so this line is in the old file
 	if err := l.Reopen(); err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +253,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestOneWriter: the file can be opened by one process only, because two would write two chains
+// TestOneWriter: only one process can open the file, because two processes would write two chains
 // into it.
 func TestOneWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
@@ -263,8 +265,8 @@ func TestOneWriter(t *testing.T) {
 	openLog(t, Options{Path: path})
 }
 
-// TestWaitsForTheFile: New waits until the other process has closed the file, or until its context
-// ends.
+// TestWaitsForTheFile: New must wait until another process has closed the file, or until its
+// context ends.
 func TestWaitsForTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	first := openLog(t, Options{Path: path})
@@ -288,8 +290,8 @@ func TestWaitsForTheFile(t *testing.T) {
 	})
 }
 
-// TestTornLine: bytes that a crash left are never read as a line, stay in the file, and are
-// described by a line of recovery.
+// TestTornLine: a crash has left a part of a line. These bytes must stay in the file and must never
+// be read as a line. A line of recovery must describe them.
 func TestTornLine(t *testing.T) {
 	_, list := lines(t, 3)
 	for cut := 1; cut < len(list[3]); cut += 7 {
@@ -323,7 +325,7 @@ func TestTornLine(t *testing.T) {
 	}
 }
 
-// TestForeignFile: nothing is appended to a file that is not an audit.
+// TestForeignFile: if a file is not an audit, nothing may be appended to it.
 func TestForeignFile(t *testing.T) {
 	path := writeLines(t, "root:x:0:0:root:/root:/bin/bash")
 	if _, err := Open(Options{Path: path}); !errors.Is(err, errForeign) {
@@ -334,7 +336,7 @@ func TestForeignFile(t *testing.T) {
 	}
 }
 
-// A disk accepts room bytes and then fails.
+// A disk is a writer that accepts room bytes and then fails.
 type disk struct {
 	bytes.Buffer
 	room int
@@ -352,8 +354,8 @@ func (d *disk) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestDiskWithoutRoom: wherever a write is cut, the chain is intact after there is room again, and
-// has the number of missing events.
+// TestDiskWithoutRoom: a disk becomes full at any byte of a line. When there is room again, the
+// chain must be intact, and must have the number of events that are missing.
 func TestDiskWithoutRoom(t *testing.T) {
 	var sizes disk
 	sizes.room = 1 << 20
@@ -390,7 +392,7 @@ func TestDiskWithoutRoom(t *testing.T) {
 	}
 }
 
-// TestWritersAtOnce: lines that many goroutines write form one chain.
+// TestWritersAtOnce: many goroutines write at the same time. Their lines must form one chain.
 func TestWritersAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := openLog(t, Options{Path: path, Sync: true})
@@ -416,7 +418,7 @@ func TestWritersAtOnce(t *testing.T) {
 	}
 }
 
-// TestSchema: lines of every kind match docs/audit.schema.json, with and without payloads.
+// TestSchema: lines of every kind must match docs/audit.schema.json, with and without payloads.
 func TestSchema(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile("../../../docs/audit.schema.json")
 	if err != nil {
@@ -445,7 +447,7 @@ func TestSchema(t *testing.T) {
 		for text := range strings.SplitSeq(strings.TrimSpace(d.String()), "\n") {
 			v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 			if err != nil {
-				continue // the incomplete line
+				continue // the line that was cut
 			}
 			if err := schema.Validate(v); err != nil {
 				t.Errorf("%s: %v", text, err)
@@ -468,7 +470,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestStdout: each process writes a chain of its own to stdout, and nothing else.
+// TestStdout: a process whose audit goes to stdout must write only a chain of its own there.
 func TestStdout(t *testing.T) {
 	r, w := io.Pipe()
 	defer r.Close()

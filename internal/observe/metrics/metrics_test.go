@@ -31,7 +31,7 @@ func newMetrics() *Metrics {
 	})
 }
 
-// used returns Metrics after at least one event of each kind.
+// used returns Metrics that have counted at least one event of each kind.
 func used(t *testing.T) *Metrics {
 	t.Helper()
 	m := newMetrics()
@@ -58,7 +58,7 @@ func used(t *testing.T) *Metrics {
 	return m
 }
 
-// failing is a store whose steps fail.
+// failing is a store whose step Renew fails.
 type failing struct{ store.Store }
 
 func (f failing) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
@@ -75,7 +75,8 @@ func text(t *testing.T, m *Metrics) string {
 	return w.Body.String()
 }
 
-// TestCounts: each event is counted once, and labels have values of fixed lists only.
+// TestCounts: each event must be counted once. Each label must have a value of a fixed list,
+// whatever a client or backend has written.
 func TestCounts(t *testing.T) {
 	got := text(t, used(t))
 	for _, want := range []string{
@@ -105,7 +106,8 @@ func TestCounts(t *testing.T) {
 		`holdpoint_refusals_total{agent="billing",code="other"} 1`,
 		`holdpoint_pauses_waiting 1`,
 		`holdpoint_store_step_seconds_count{step="claim"} 1`,
-		`holdpoint_store_errors_total{step="claim"} 0`, // the store refused the step, which is not a failure
+		// the store refused this step; this is not a failure
+		`holdpoint_store_errors_total{step="claim"} 0`,
 		`holdpoint_store_errors_total{step="renew"} 1`,
 		`holdpoint_store_evictions_total{what="results"} 1`,
 		`holdpoint_store_up 1`,
@@ -123,7 +125,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// described returns the labels of our own metrics, by name.
+// described returns the help text and the labels of Holdpoint's own metrics, by the name of the
+// metric.
 func described(t *testing.T) map[string][2]string {
 	t.Helper()
 	list := map[string][2]string{}
@@ -144,7 +147,7 @@ func described(t *testing.T) map[string][2]string {
 	return list
 }
 
-// TestTable: docs/operations.md has a row for each metric of the registry.
+// TestTable: docs/operations.md must have a row for each metric of the registry.
 func TestTable(t *testing.T) {
 	const path, mark = "../../../docs/operations.md", "<!-- metrics -->\n"
 	page, err := os.ReadFile(path)
@@ -176,8 +179,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestEveryCodeIsCounted: each code of all dialects in docs/contract.md is a label. Codes of one
-// dialect begin with the name of its framework.
+// TestEveryCodeIsCounted: agui.Codes has the values of the label code. It must contain each code of
+// docs/contract.md, except codes of one dialect, which begin with the name of its framework.
 func TestEveryCodeIsCounted(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/contract.md")
 	if err != nil {

@@ -17,8 +17,9 @@ import (
 
 var named = regexp.MustCompile(`holdpoint_[a-z_]+`)
 
-// TestRulesAndDashboard: the rules and the dashboard use existing metrics, and docs/operations.md
-// describes each alert. If promtool is installed, it checks the rules and runs their tests.
+// TestRulesAndDashboard: the alert rules and the dashboard must use only existing metrics, and
+// docs/operations.md must describe each alert. If promtool is installed, it checks the rules and
+// runs their tests.
 func TestRulesAndDashboard(t *testing.T) {
 	all := described(t)
 	for _, path := range []string{"../../../deploy/prometheus/rules.yaml", "../../../deploy/prometheus/rules_test.yaml", "../../../deploy/grafana/holdpoint.json"} {
@@ -59,8 +60,8 @@ func TestRulesAndDashboard(t *testing.T) {
 	}
 }
 
-// TestPanelsOfTheDashboard: panels are unique and do not overlap, and each query uses the data
-// source and the job that the user selects.
+// TestPanelsOfTheDashboard: the ids and titles of panels must be unique, and panels must not
+// overlap. Each query must use the data source and the job that the user selects.
 func TestPanelsOfTheDashboard(t *testing.T) {
 	file, err := os.ReadFile("../../../deploy/grafana/holdpoint.json")
 	if err != nil {
@@ -117,7 +118,8 @@ func TestPanelsOfTheDashboard(t *testing.T) {
 	}
 }
 
-// queriesOf writes the queries of a dashboard into a rules file, for promtool.
+// queriesOf writes the queries of a dashboard into a file of rules, so that promtool can check
+// them. It returns the path.
 func queriesOf(t *testing.T, dashboard string) string {
 	t.Helper()
 	file, err := os.ReadFile(dashboard)

@@ -22,8 +22,9 @@ func recorded(t *testing.T) (*Tracer, *tracetest.SpanRecorder) {
 
 const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-// TestStateOfAnotherTrace: the backend gets no tracestate of another trace than its traceparent.
-// Two traceparents in a request are ignored.
+// TestStateOfAnotherTrace: a tracestate belongs to the traceparent of the same request. If the
+// traceparent is not used, the backend must not get the tracestate. Two traceparents in a request
+// are not used.
 func TestStateOfAnotherTrace(t *testing.T) {
 	for name, c := range map[string]struct {
 		parents []string
@@ -53,8 +54,8 @@ func TestStateOfAnotherTrace(t *testing.T) {
 	}
 }
 
-// TestNoAttributeIsLong: ids of clients and codes of backends are shortened, because they may have
-// megabytes.
+// TestNoAttributeIsLong: ids of clients and codes of backends may have megabytes. In a span they
+// must be shortened.
 func TestNoAttributeIsLong(t *testing.T) {
 	tracer, kept := recorded(t)
 	long := strings.Repeat("x", 1<<20)

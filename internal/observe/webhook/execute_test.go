@@ -11,8 +11,8 @@ import (
 	"holdpoint/internal/event"
 )
 
-// TestExecutesAsGoDoes executes templates by this package and by text/template, with the same data.
-// Both must fail, or both must return the same text.
+// TestExecutesAsGoDoes executes templates with this package and with text/template, with the same
+// data. Either both must fail, or both must return the same text.
 func TestExecutesAsGoDoes(t *testing.T) {
 	templates := []string{
 		`{{.Kind}} {{.More}}`, `{{$.Kind}}`, `{{with .Interrupts}}{{len .}}{{else}}-{{end}}`, `{{with $q := index .Interrupts 1}}{{$q.Says}}{{.Edited}}{{end}}`,
@@ -79,8 +79,8 @@ func outputOf(text string, b *Body) (string, error) {
 	return out.String(), err
 }
 
-// TestNothingEndless: a template that calls itself is an error, and so is one with definitions
-// only.
+// TestNothingEndless: a template that calls itself must be an error, and so must one that has only
+// definitions or is empty.
 func TestNothingEndless(t *testing.T) {
 	for _, text := range []string{`{{define "a"}}{{template "a"}}{{end}}{{template "a"}}`, `{{define "a"}}1{{end}}`, ""} {
 		if _, err := ParseTemplate(text); err == nil {

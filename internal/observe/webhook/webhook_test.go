@@ -35,14 +35,14 @@ const (
 	hostile   = "<!channel> <https://evil|x> \"}],\"a\":\" \\ *b*\n@here \u202egnp.exe\u2028\x00"
 )
 
-// A recorder is a receiver that records its requests.
+// A recorder is a receiver of the webhook that records its requests.
 type recorder struct {
 	*httptest.Server
 	mu     sync.Mutex
 	bodies []string
 	ids    []string
 	heads  []http.Header
-	status func(n int) int // the answer to the n-th request, from 1
+	status func(n int) int // returns the status for the n-th request, from 1
 	got    chan struct{}
 }
 
@@ -69,7 +69,7 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.got <- struct{}{}
 }
 
-// wait waits for n requests.
+// wait waits until the recorder has got n more requests.
 func (r *recorder) wait(t *testing.T, n int) {
 	t.Helper()
 	for range n {
@@ -89,7 +89,7 @@ func urlOf(t *testing.T, text string) *url.URL {
 	return u
 }
 
-// run runs a sender until the test ends or the returned function is called.
+// run runs a sender until the test ends, or until the returned function is called.
 func run(t *testing.T, s store.Store, o webhook.Options) (*webhook.Sender, func()) {
 	o.Private, o.Poll = true, 20*time.Millisecond
 	sender, err := webhook.New(o)
@@ -113,7 +113,7 @@ func raised(words string) *event.Event {
 	}
 }
 
-// post opens a pause with the notice of the event.
+// post opens a pause on the thread key, with the notice that m makes of the event e.
 func post(t *testing.T, s store.Store, key store.Key, m *webhook.NoticeMaker, e *event.Event) store.Notice {
 	t.Helper()
 	n, ok := m.Notice(e)
@@ -126,7 +126,7 @@ func post(t *testing.T, s store.Store, key store.Key, m *webhook.NoticeMaker, e 
 	return n
 }
 
-// empty waits until the thread has no notices.
+// empty waits until the record of the thread key has no notices.
 func empty(t *testing.T, s store.Store, key store.Key) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -143,8 +143,9 @@ func empty(t *testing.T, s store.Store, key store.Key) {
 	}
 }
 
-// TestSigned: each event arrives once, signed as Standard Webhooks requires, by the old and the new
-// secret while both are configured. The body has no arguments and no texts of the agent.
+// TestSigned: each event must arrive once. While an old and a new secret are configured, both must
+// sign it, as Standard Webhooks requires. The body must contain no arguments and no texts of the
+// agent.
 func TestSigned(t *testing.T) {
 	r, s := record(t, nil), memory.New(memory.Options{})
 	sender, end := run(t, s, webhook.Options{URL: urlOf(t, r.URL), Secrets: []string{newSecret, secret}})
@@ -177,8 +178,8 @@ func TestSigned(t *testing.T) {
 	}
 }
 
-// TestContent: messages, arguments and answers are sent only if configured, and left out if the
-// notice would be too large for a record.
+// TestContent: messages, arguments and answers must be in a notice only if this is configured. They
+// must be left out if the notice would be too large for a record.
 func TestContent(t *testing.T) {
 	m := &webhook.NoticeMaker{Content: true}
 	n, _ := m.Notice(raised("x"))
@@ -213,13 +214,14 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// TestTriedAgain: an event that fails is sent again under the same id, in order, until the receiver
-// accepts it. Redirects are not followed. An event with a final status is not sent again.
+// TestTriedAgain: if an event fails, it must be sent again under the same id, until the receiver
+// accepts it. Events must stay in order. Redirects must not be followed. After a final status, the
+// event must not be sent again.
 func TestTriedAgain(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		statuses []int
-		result   string // of the last attempt
+		result   string // the result of the last attempt
 	}{
 		{"500", []int{500, 204}, webhook.ResultSent},
 		{"a redirect", []int{302, 307, 200}, webhook.ResultSent},
@@ -256,7 +258,8 @@ func TestTriedAgain(t *testing.T) {
 	}
 }
 
-// TestClocksThatDiffer: due notices of other processes are found by the store's clock.
+// TestClocksThatDiffer: the store's clock decides which notices of other processes are due, even if
+// the clock of this process is wrong.
 func TestClocksThatDiffer(t *testing.T) {
 	for _, ahead := range []time.Duration{-time.Hour, time.Hour} {
 		r := record(t, nil)
@@ -268,7 +271,7 @@ func TestClocksThatDiffer(t *testing.T) {
 	}
 }
 
-// TestTwoSenders: if two processes share a store, each event is sent once.
+// TestTwoSenders: two processes share a store. Each event must be sent once.
 func TestTwoSenders(t *testing.T) {
 	r, s := record(t, nil), memory.New(memory.Options{})
 	_, end1 := run(t, s, webhook.Options{URL: urlOf(t, r.URL)})
@@ -287,8 +290,8 @@ func TestTwoSenders(t *testing.T) {
 	}
 }
 
-// TestSlowReceiver: the sender ends while the receiver has not answered, and the event is due for
-// another process.
+// TestSlowReceiver: the sender must be able to stop while the receiver has not responded. Then the
+// event must be due for another process.
 func TestSlowReceiver(t *testing.T) {
 	release, came := make(chan struct{}), make(chan struct{}, 1)
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -305,15 +308,15 @@ func TestSlowReceiver(t *testing.T) {
 	n := post(t, s, "k", &webhook.NoticeMaker{}, raised("x"))
 	sender.Wake("k")
 	<-came
-	end() // the test would time out if this took longer
+	end() // if this took longer, the test would time out
 	taken, err := s.Do(context.Background(), "k", store.Take{Hold: time.Minute})
 	if err != nil || len(taken.Notices) != 1 || taken.Notices[0].ID != n.ID || taken.Tries != 0 {
 		t.Errorf("took %+v, %v", taken, err)
 	}
 }
 
-// TestRecipes: with the templates of deploy/webhook an agent's text stays text at the receiver,
-// whatever it contains, and the body is valid JSON.
+// TestRecipes tests the templates in deploy/webhook with texts of an agent. Whatever a text
+// contains, the body must be valid JSON, and the receiver must read it as plain text.
 func TestRecipes(t *testing.T) {
 	files, err := filepath.Glob("../../../deploy/webhook/*.tmpl")
 	if err != nil || len(files) != 3 {
@@ -365,9 +368,10 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
-// TestRecipesStayShort: an agent cannot ask a question so long that the receiver refuses the
-// message, so that nobody sees the question. The limits are 3,000 characters in a text of Slack, 28
-// KB in a message of Teams, and 4,096 bytes in a message of ntfy.
+// TestRecipesStayShort: a receiver refuses a message that is too long, and then nobody would see
+// the question. So a message must stay short, however long the agent's question is. The limits are
+// 3,000 characters in a text of Slack, 28 KB in a message of Teams, and 4,096 bytes in a message of
+// ntfy.
 func TestRecipesStayShort(t *testing.T) {
 	files, err := filepath.Glob("../../../deploy/webhook/*.tmpl")
 	if err != nil || len(files) != 3 {
@@ -414,7 +418,7 @@ func TestRecipesStayShort(t *testing.T) {
 	}
 }
 
-// texts returns all texts of a JSON value.
+// texts returns all strings within a JSON value.
 func texts(v any) (all []string) {
 	switch v := v.(type) {
 	case string:
@@ -431,7 +435,8 @@ func texts(v any) (all []string) {
 	return all
 }
 
-// collect returns all texts of a JSON value, and adds its keys to keys.
+// collect returns all strings within a JSON value, one in each line, and adds the keys of its
+// objects to keys.
 func collect(v any, keys map[string]bool) string {
 	switch v := v.(type) {
 	case string:
@@ -453,8 +458,8 @@ func collect(v any, keys map[string]bool) string {
 	return ""
 }
 
-// TestTemplatesThatAreRefused: a template that prints a value unescaped, or whose output is not
-// JSON, is an error.
+// TestTemplatesThatAreRefused: a template must be an error if it prints a value without escaping
+// it, or if its output is not JSON.
 func TestTemplatesThatAreRefused(t *testing.T) {
 	for _, text := range []string{
 		`{"a":"{{.Thread}}"}`, `{"a":"{{printf "%s" .Thread}}"}`, `{"a":"{{html .Thread}}"}`, `{"a":"{{js .Thread}}"}`,
@@ -474,8 +479,8 @@ func TestTemplatesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestThreadThatNamesTheWordOfABrokenTemplate: no text of a client makes the output of a template
-// invalid.
+// TestThreadThatNamesTheWordOfABrokenTemplate: a text of the event is the word that the check of
+// templates uses to find unescaped values. The template must still be used.
 func TestThreadThatNamesTheWordOfABrokenTemplate(t *testing.T) {
 	tmpl, err := webhook.ParseTemplate(`{"a":{{json .Thread}},"text":"{{in .Agent}}"}`)
 	if err != nil {
@@ -493,8 +498,8 @@ func TestThreadThatNamesTheWordOfABrokenTemplate(t *testing.T) {
 	}
 }
 
-// TestDefaultInPlaceOfABrokenBody: if the template fails for an agent's text, the default body is
-// sent.
+// TestDefaultInPlaceOfABrokenBody: if the output of the template is not JSON for some text of an
+// agent, the default body must be sent.
 func TestDefaultInPlaceOfABrokenBody(t *testing.T) {
 	tmpl, err := webhook.ParseTemplate(`{"a":{{if is .Agent "breaks"}}{{else}}1{{end}}}`)
 	if err != nil {
@@ -511,12 +516,12 @@ func TestDefaultInPlaceOfABrokenBody(t *testing.T) {
 	}
 }
 
-// TestAddresses: private addresses are refused unless they are allowed, also if a name resolves to
-// one.
+// TestAddresses: a private address must be refused unless private addresses are allowed. This
+// includes a name that resolves to a private address.
 func TestAddresses(t *testing.T) {
 	for _, c := range []struct {
 		address     string
-		public, own bool // accepted without and with HOLDPOINT_WEBHOOK_PRIVATE
+		public, own bool // whether it is accepted without and with HOLDPOINT_WEBHOOK_PRIVATE
 	}{
 		{"https://hooks.example.com/x?y=z", true, true},
 		{"https://93.184.216.34/", true, true},
@@ -547,13 +552,14 @@ func TestAddresses(t *testing.T) {
 		{"https://192.80.8.124/", false, false},
 		{"https://[64:ff9b::a9fe:a9fe]/", false, false},
 		{"https://[64:ff9b::a00:1]/", false, true},
-		{"https://[64:ff9b:1::a9fe:a9fe]/", false, false},          // after a prefix of 96 bits
-		{"https://[64:ff9b:1:0:a9:fea9:fe00:0]/", false, false},    // 64 bits
-		{"https://[64:ff9b:1:a9:fe:a9fe::]/", false, false},        // 56 bits
-		{"https://[64:ff9b:1:a9fe:a9:fe00::]/", false, false},      // 48 bits
-		{"https://[64:ff9b:1:a83f:81:1000::]/", false, false},      // Azure's metadata service
-		{"https://[64:ff9b:1:abcd:a9:fea9:fe00:0]/", false, false}, // 64 bits, with a subnet
-		{"https://[64:ff9b:1:a00:0:100::]/", false, true},          // 10.0.0.1
+		{"https://[64:ff9b:1::a9fe:a9fe]/", false, false},       // IPv4 address after a prefix of 96 bits
+		{"https://[64:ff9b:1:0:a9:fea9:fe00:0]/", false, false}, // after a prefix of 64 bits
+		{"https://[64:ff9b:1:a9:fe:a9fe::]/", false, false},     // after a prefix of 56 bits
+		{"https://[64:ff9b:1:a9fe:a9:fe00::]/", false, false},   // after a prefix of 48 bits
+		{"https://[64:ff9b:1:a83f:81:1000::]/", false, false},   // Azure's metadata service
+		// after a prefix of 64 bits, with a subnet
+		{"https://[64:ff9b:1:abcd:a9:fea9:fe00:0]/", false, false},
+		{"https://[64:ff9b:1:a00:0:100::]/", false, true}, // contains 10.0.0.1
 		{"https://[64:ff9b:1::5db8:d822]/", false, true},
 		{"https://[2002:a9fe:a9fe::1]/", false, false},
 		{"https://[2002:a83f:8110::1]/", false, false},

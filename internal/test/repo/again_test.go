@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTriedAgain checks which tests .ci/again repeats: a few tests, by name. If too many have
-// failed, or one in another way, none is repeated.
+// TestTriedAgain checks which failed tests .ci/again runs a second time. It runs a few tests, by
+// name. If too many tests have failed, or something else has failed, it must run no test again.
 func TestTriedAgain(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("no bash here: the Makefile needs it")
@@ -17,7 +17,7 @@ func TestTriedAgain(t *testing.T) {
 	const failed = "--- FAIL: TestA (0.01s)\n    a_test.go:3: no\nFAIL\nFAIL\tholdpoint/proxy\t0.1s\nok  \tholdpoint/store\t0.2s\nFAIL\n"
 	for name, c := range map[string]struct {
 		log, list string
-		fails     bool // the second try fails too
+		fails     bool // the second run fails too
 		want      string
 		tries     string
 	}{

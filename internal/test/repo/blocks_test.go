@@ -15,13 +15,13 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// languages are the words after the fence of a block, with what runs or checks the blocks of that
-// language. If a language has no entry in by or judges, each block needs a comment above it: <!--
-// runs: folder: Test -->, or <!-- not run: reason -->.
+// languages describes blocks by their language, which is the word after the fence of a block. A
+// block of a language without by or judges needs a comment above it: <!-- runs: folder: Test -->,
+// or <!-- not run: reason -->.
 var languages = map[string]struct {
-	by     string                  // the test that runs all of them
-	judges func(text string) error // checks a block as far as possible without running it
-	tool   string                  // the program that judges runs
+	by     string                  // the test that runs all blocks of this language
+	judges func(text string) error // checks a block as well as possible without running it
+	tool   string                  // the program that judges needs
 }{
 	"env":    {by: "cmd/holdpoint: TestSettingsOfPages"},
 	"json":   {by: "internal/test/repo: TestBlocksRun", judges: isJSON},
@@ -38,7 +38,8 @@ var languages = map[string]struct {
 
 func isJSON(text string) error { return json.Unmarshal([]byte(text), new(any)) }
 
-// asked returns a function that runs a program with the text as its input.
+// asked returns a function that runs the program with a text as its input. The function returns an
+// error if the program fails.
 func asked(program string, args ...string) func(string) error {
 	return func(text string) error {
 		cmd := exec.Command(program, args...)
@@ -52,8 +53,8 @@ func asked(program string, args ...string) func(string) error {
 	}
 }
 
-// TestBlocksRun checks that each block of a document is run by a test, or has a comment with the
-// reason why not. The changelog is excepted, because it shows earlier versions.
+// TestBlocksRun checks that a test runs each block of a document, or that a comment gives the
+// reason why not. The changelog is not checked, because its blocks are about earlier versions.
 func TestBlocksRun(t *testing.T) {
 	all, found, reasons := suites(t), 0, 0
 	for _, document := range documents(t) {
@@ -80,7 +81,7 @@ func TestBlocksRun(t *testing.T) {
 				t.Errorf("%s:%d: nothing says what runs the block, or why nothing does: <!-- runs: folder: Test --> or <!-- not run: reason --> above it", document, b.Line)
 			}
 			if _, err := exec.LookPath(kind.tool); kind.judges == nil || kind.tool != "" && err != nil {
-				continue // make test has all tools
+				continue // only make test has all tools
 			}
 			if err := kind.judges(b.Text); err != nil {
 				t.Errorf("%s:%d: the block is no %s: %v", document, b.Line, b.Language, err)
@@ -95,9 +96,9 @@ func TestBlocksRun(t *testing.T) {
 	}
 }
 
-// runsNothing returns why the named test does not run a block of the document, or "". The test must
-// be in its folder, and the folder's tests must name the document or select blocks by the name of
-// the test.
+// runsNothing returns the reason why the named test does not run a block of the document, or "".
+// The test must exist in its folder. The tests of that folder must contain the name of the
+// document, or the name of the test, by which they select blocks.
 func runsNothing(t *testing.T, all map[string]suite, document, name string) string {
 	m := placed.FindStringSubmatch(name)
 	if m == nil {

@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the examples of documents: go test ./internal/test/repo -update")
 
-// between returns the text between two lines that contain marker, and the texts before and after
-// it.
+// between returns the text between the two lines that contain marker, and the texts before and
+// after these lines.
 func between(t *testing.T, path, marker string) (before, section, after string) {
 	t.Helper()
 	parts := strings.Split(read(t, path), marker+"\n")
@@ -31,8 +31,8 @@ func between(t *testing.T, path, marker string) (before, section, after string) 
 	return parts[0], parts[1], parts[2]
 }
 
-// TestStartPageShowsTheExample: the streams on the start page are the output of an example, which
-// go test compares with the handler's.
+// TestStartPageShowsTheExample: the start page shows streams. They must be the output of an
+// example, which go test compares with the real output of the handler.
 func TestStartPageShowsTheExample(t *testing.T) {
 	const path, marker = "docs/README.md", "<!-- example -->"
 	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "proxy/example_test.go"), nil, parser.ParseComments)
@@ -62,11 +62,11 @@ func TestStartPageShowsTheExample(t *testing.T) {
 	}
 }
 
-// guideWords is the maximal number of words of docs/new-dialect.md.
+// guideWords is the maximum number of words of docs/new-dialect.md.
 const guideWords = 1000
 
-// TestGuideShowsTheExample: docs/new-dialect.md shows the code of a package that is compiled and
-// tested, without its imports, and is short.
+// TestGuideShowsTheExample: docs/new-dialect.md must show the code of a package that is compiled
+// and tested, without its imports. The page must have at most guideWords words.
 func TestGuideShowsTheExample(t *testing.T) {
 	const path, marker = "docs/new-dialect.md", "<!-- example -->"
 	_, code, found := strings.Cut(read(t, "translate/dialecttest/ask/ask.go"), "\n)\n\n")
@@ -90,8 +90,8 @@ func TestGuideShowsTheExample(t *testing.T) {
 	}
 }
 
-// A suite is the content of a folder's test files: the functions, and all strings that could name a
-// case.
+// A suite has the functions in the test files of a folder, and all strings there that could be the
+// name of a test case.
 type suite struct{ funcs, cases map[string]bool }
 
 func suites(t *testing.T) map[string]suite {
@@ -114,7 +114,8 @@ func suites(t *testing.T) map[string]suite {
 				}
 			case *ast.BasicLit:
 				if text, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil {
-					in.cases[strings.ReplaceAll(text, " ", "_")] = true // as package testing does for subtests
+					// package testing does the same for the names of subtests
+					in.cases[strings.ReplaceAll(text, " ", "_")] = true
 				}
 			}
 			return true
@@ -160,7 +161,7 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 }
 
-// missing returns why a named test does not count as evidence, or "".
+// missing returns the reason why a named test is not valid as evidence, or "".
 func missing(all map[string]suite, failing, dir, name, sub string) string {
 	in, ok := all[dir]
 	switch {
@@ -185,8 +186,8 @@ func missing(all map[string]suite, failing, dir, name, sub string) string {
 	return ""
 }
 
-// TestSupportedIsShown: for each backend that docs/support.md lists as supported, the table of
-// evidence or the section of the backend names a test.
+// TestSupportedIsShown: docs/support.md lists supported backends. For each of them, the table of
+// evidence or the backend's section must name a test.
 func TestSupportedIsShown(t *testing.T) {
 	_, text, after := between(t, "docs/support.md", "<!-- supported -->")
 	_, evidence, _ := strings.Cut(after, "\n## Evidence\n")
@@ -377,8 +378,8 @@ func TestPinsOfTheBenchmarkAreDocumented(t *testing.T) {
 	}
 }
 
-// TestPinsOfTheEndToEndTestsAreDocumented: the versions of Python and npm packages in
-// docs/dependencies.md are the pinned ones.
+// TestPinsOfTheEndToEndTestsAreDocumented: docs/dependencies.md must list the same versions of
+// Python and npm packages as the end-to-end tests pin.
 func TestPinsOfTheEndToEndTestsAreDocumented(t *testing.T) {
 	pins := read(t, "e2e/client/package.json") + read(t, "e2e/strands-ts/package.json") + read(t, "e2e/browser/package.json") + read(t, "e2e/copilotkit/package.json") + read(t, "e2e/desk/package.json") +
 		read(t, "e2e/mastra/package.json") + read(t, "e2e/tanstack/package.json") + read(t, "e2e/langgraph-server/package.json")
@@ -444,7 +445,8 @@ func TestLinksWithinTheRepository(t *testing.T) {
 				t.Errorf("%s: no heading for %s", path, m[2])
 			}
 			name := strings.Trim(m[1], "`")
-			if path == "CHANGELOG.md" || target == "" || !names[name] && !named.MatchString(name) { // released texts are not changed
+			// the text of a release is not changed later
+			if path == "CHANGELOG.md" || target == "" || !names[name] && !named.MatchString(name) {
 				continue
 			}
 			if got := filepath.Base(to); got != filepath.Base(name) && got != name+".md" {
@@ -463,8 +465,8 @@ func anchors(text string) []string {
 	return list
 }
 
-// TestEachFrameworkHasItsExample: each section of docs/support.md has a folder in examples, or
-// examples/README.md says why not.
+// TestEachFrameworkHasItsExample: each section of docs/support.md must have a folder in examples,
+// or examples/README.md must list it among those without a folder.
 func TestEachFrameworkHasItsExample(t *testing.T) {
 	_, text, _ := between(t, "docs/support.md", "<!-- supported -->")
 	page := strings.Join(strings.Fields(read(t, "examples/README.md")), " ")
@@ -483,7 +485,7 @@ func TestEachFrameworkHasItsExample(t *testing.T) {
 	}
 }
 
-// TestCardOfCopilotKitIsTheOneThatRuns: docs/copilotkit.md shows the exact text of
+// TestCardOfCopilotKitIsTheOneThatRuns: docs/copilotkit.md must show the exact text of
 // e2e/copilotkit/questions.jsx.
 func TestCardOfCopilotKitIsTheOneThatRuns(t *testing.T) {
 	parts := strings.Split(read(t, "docs/copilotkit.md"), "<!-- card -->")

@@ -14,8 +14,8 @@ import (
 
 const root = "../../.."
 
-// written reports whether a folder or file belongs to the repository, and is not installed, built
-// or made by an editor. It follows .gitignore.
+// written reports whether a folder or file is a source of the repository. It returns false for what
+// is installed, built or made by an editor, as .gitignore does.
 func written(rel string, d fs.DirEntry) bool {
 	name := d.Name()
 	if d.IsDir() {
@@ -71,24 +71,25 @@ func documents(t *testing.T) []string {
 	return files(t, func(path string) bool { return strings.HasSuffix(path, ".md") })
 }
 
-// somebodysMachine matches the beginning of a path that exists on one machine only.
+// somebodysMachine matches the beginning of a path that exists only on one person's machine.
 var somebodysMachine = regexp.MustCompile(`(^|[^\w./-])(/work/|/root/|/home/\w|/Users/\w|/tmp/bash_|/private/(var|tmp)/|[A-Z]:\\Users\\)`)
 
-// registries are hosts of packages and images. Files of the repository must not name one: who
-// builds chooses the registry. A mirror would fail elsewhere, and a public registry fails where
-// only a mirror can be reached. The names are split, because this file is checked too.
+// registries are hosts of packages and images. A file of the repository must not name one of them,
+// because whoever builds Holdpoint chooses the registry: the address of a mirror would fail
+// elsewhere, and a public registry fails where only a mirror can be reached. The names are split
+// here, because this file is checked too.
 var registries = []string{
 	"registry." + "npmjs", "registry." + "yarnpkg", "pypi." + "org", "files." + "pythonhosted", "proxy." + "golang.org", "sum." + "golang.org",
 	"docker." + "io", "gcr." + "io", "ghcr." + "io", "quay." + "io", ".pkg." + "dev", "artifact" + "ory", "index" + "-url", `"resol` + `ved":`,
 }
 
-// named are the files and folders that may name a registry, with the reason.
+// named has the files and folders that may name a registry, each with the reason.
 var named = map[string]string{
 	"Dockerfile": "an image is named with its host; HOLDPOINT's base is a build argument for who has a mirror",
 	"deploy/":    "as in the Dockerfile; the chart's image.repository and Kustomize's images: are for who has a mirror",
 }
 
-// mayName reports whether a file may name a registry: the list named has the file or its folder.
+// mayName reports whether a file may name a registry, because it or its folder is in named.
 func mayName(path string) bool {
 	for at := range named {
 		if path == at || strings.HasSuffix(at, "/") && strings.HasPrefix(path, at) {
@@ -123,8 +124,9 @@ func TestNoTraceOfAMachine(t *testing.T) {
 	}
 }
 
-// TestNobodyValidatesWithGJSON: gjson validates recursively without a bound, so that deeply nested
-// text overflows the stack, which ends the process. agui.ValidJSON checks the depth first.
+// TestNobodyValidatesWithGJSON: gjson validates recursively without a limit, so deeply nested text
+// overflows the stack and ends the process. agui.ValidJSON must be used instead; it checks the
+// depth first.
 func TestNobodyValidatesWithGJSON(t *testing.T) {
 	for _, path := range files(t, func(path string) bool {
 		return strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && path != "internal/agui/event.go"
@@ -135,8 +137,8 @@ func TestNobodyValidatesWithGJSON(t *testing.T) {
 	}
 }
 
-// TestScriptsAreRead: bash can parse each script, even one that no test runs, and the script is
-// executable.
+// TestScriptsAreRead: bash must be able to parse each script, even if no test runs the script, and
+// the script must be executable.
 func TestScriptsAreRead(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {

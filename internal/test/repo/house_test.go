@@ -11,28 +11,29 @@ import (
 	"testing"
 )
 
-// The tests of this file count what makes proxy hard to change. A count may only fall. Whoever
-// lowers one writes the new value here, in the same commit. Whoever must raise one gives the reason
-// in the commit. At b29f0bff, where the counting began, run had 37 fields and 150 methods in 37
-// files.
+// The tests of this file count what makes the package proxy hard to change. A count may only fall.
+// Anybody who lowers a count writes the new value here, in the same commit. Anybody who must raise
+// one gives the reason in the commit. At b29f0bff, where the counting began, run had 37 fields and
+// 150 methods in 37 files.
 //
-// The tests parse the sources without type checking. They find the meaning of a name by the name of
-// its type, which is enough in a folder where these names are unique.
+// The tests parse the sources without type checking. They find a declaration by the name of its
+// type, which is enough in a folder where these names are unique.
 
-// A counter is a number with its bound: got must equal held, which may fall to goal.
+// A counter is a number that must not grow. got is the number in the sources, and held the number
+// that is written here; they must be equal. goal is the number that held should reach.
 type counter struct {
 	what            string
 	got, held, goal int
 }
 
-// types are the structs, methods and functions of a folder.
+// types has the structs, methods and functions of a folder.
 type types struct {
 	structs map[string]*ast.StructType
 	methods map[string][]*ast.FuncDecl
-	funcs   map[string]*ast.FuncDecl // by receiver and name, such as "run.serve"
+	funcs   map[string]*ast.FuncDecl // by receiver and name, joined as in "run.serve"
 }
 
-// typesOf parses the code of a folder, without its tests.
+// typesOf collects the types of a folder from its sources, without its tests.
 func typesOf(list []source, dir string) types {
 	all := types{map[string]*ast.StructType{}, map[string][]*ast.FuncDecl{}, map[string]*ast.FuncDecl{}}
 	for _, s := range list {
@@ -82,7 +83,7 @@ func baseName(e ast.Expr) string {
 	return ""
 }
 
-// isBack reports whether a field of this type gives access to the run, the body or the Handler.
+// isBack reports whether a field of this type gives access to a run, a body or a Handler.
 func isBack(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.StarExpr:
@@ -113,7 +114,8 @@ func (all types) countFields(name string) int {
 	return n
 }
 
-// keepers returns the names of the structs that have a field of type *run, *body or *Handler.
+// keepers returns the names of the structs that have a field of type *run, *body or *Handler, or of
+// lists and maps of these.
 func (all types) keepers() []string {
 	var list []string
 	for name, of := range all.structs {
@@ -125,8 +127,8 @@ func (all types) keepers() []string {
 	return list
 }
 
-// callbacks returns the fields with a function, by struct and name, except those of Options, which
-// the caller sets.
+// callbacks returns the fields whose type is a function, as "struct.field". It leaves out the
+// fields of Options, which the caller sets.
 func (all types) callbacks() []string {
 	var list []string
 	for name, of := range all.structs {
@@ -143,7 +145,7 @@ func (all types) callbacks() []string {
 	return list
 }
 
-// largest returns the type with the highest count, except the types in but.
+// largest returns the name with the highest count, and that count. It ignores the names in but.
 func largest(count map[string]int, but ...string) (string, int) {
 	names := slices.DeleteFunc(slices.Collect(maps.Keys(count)), func(n string) bool { return slices.Contains(but, n) })
 	if len(names) == 0 {
@@ -153,8 +155,8 @@ func largest(count map[string]int, but ...string) (string, int) {
 	return name, count[name]
 }
 
-// TestHouseCounts checks that no count of package proxy has grown, such as the fields and methods
-// of run, and that a count that has fallen was written down here.
+// TestHouseCounts checks that no count of the package proxy has grown, such as the fields and
+// methods of run. If a count has fallen, the new value must be written here.
 func TestHouseCounts(t *testing.T) {
 	list := sources(t, parser.SkipObjectResolution)
 	all := typesOf(list, "proxy")
@@ -197,12 +199,13 @@ func TestHouseCounts(t *testing.T) {
 	}
 }
 
-// TestWaysBack lists the structs with access to the run or to the whole handler: only run and
-// Router (RouterOptions only passes agents on). Of the functions in fields, only body.concludes
-// leads to the run. body.emits and body.emitOut are methods of the body itself, kept in fields
-// because an unchanged frame must not allocate them. The functions of life and of the reporter end
-// a watch, free a place and report waiting clients. None of them has access to a run, a body or a
-// Handler.
+// TestWaysBack lists the structs that have access to a run or to the whole Handler. Only run and
+// Router have it. (RouterOptions is listed because it hands agents over to Router.)
+//
+// It also lists the functions in fields. Of these, only body.concludes leads to a run. body.emits
+// and body.emitOut are methods of the body itself; they are in fields so that an unchanged frame
+// does not allocate them. The functions of runLife and reporter end a watch, free a place and
+// report waiting clients. They have no access to a run, a body or a Handler.
 func TestWaysBack(t *testing.T) {
 	all := typesOf(sources(t, parser.SkipObjectResolution), "proxy")
 	for what, c := range map[string]struct{ got, want []string }{
@@ -220,7 +223,8 @@ func TestWaysBack(t *testing.T) {
 	}
 }
 
-// TestStoreIsCalledByTheLedger checks that only the ledger calls the store, and in how many places.
+// TestStoreIsCalledByTheLedger checks that only the ledger calls the store, and at how many places
+// in the code.
 func TestStoreIsCalledByTheLedger(t *testing.T) {
 	got := map[string]int{}
 	for _, s := range sources(t, parser.SkipObjectResolution) {
@@ -246,8 +250,8 @@ func TestStoreIsCalledByTheLedger(t *testing.T) {
 	}
 }
 
-// rooms lists the packages in proxy/internal that may import others of them, each with those. A
-// package that is not listed imports none.
+// rooms lists the packages of proxy/internal that may import other packages of proxy/internal, with
+// the packages that each may import. A package that is not listed may not import another one.
 var rooms = map[string][]string{
 	"settle": {"client", "transcript"},
 	"tell":   {"settle", "client"},
@@ -256,11 +260,11 @@ var rooms = map[string][]string{
 	"client": {"transcript"},
 }
 
-// leaves are packages below proxy that every package there may import.
+// leaves has the packages of proxy/internal that each package there may import.
 var leaves = []string{"dialect", "ids", "words"}
 
-// TestRooms checks the imports between the packages in proxy/internal, and that no interface there
-// has more than ten methods.
+// TestRooms checks which packages of proxy/internal import each other. It also checks that no
+// interface there has more than ten methods.
 func TestRooms(t *testing.T) {
 	const below, most = "proxy/internal/", 10
 	for _, s := range sources(t, parser.SkipObjectResolution) {
@@ -284,11 +288,12 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// script are the functions that a run passes through, by receiver and name, with their number of
-// lines. run.admit and run.conclude have at most 40 lines, and call each room at most twice.
+// script has the functions that each run passes through, by receiver and name, with the number of
+// their lines. run.admit and run.conclude may have at most 40 lines, and may call each room (a
+// package of proxy/internal) at most twice.
 var script = map[string]int{"run.admit": 27, "run.conclude": 20, "run.prepare": 21, "run.serve": 15}
 
-// TestScript checks the length of the functions that a run passes through.
+// TestScript checks the functions in script: their lengths, and how often they call each room.
 func TestScript(t *testing.T) {
 	got := map[string]int{}
 	for _, s := range sources(t, parser.SkipObjectResolution) {
@@ -323,8 +328,8 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// roomCalls counts the calls of a function into each room. The ledger is called through a field of
-// the judge.
+// roomCalls counts how often a function calls each room. A call through a field of the judge counts
+// as a call of the ledger.
 func roomCalls(of *ast.FuncDecl) map[string]int {
 	calls := map[string]int{}
 	ast.Inspect(of.Body, func(n ast.Node) bool {
@@ -349,8 +354,8 @@ func roomCalls(of *ast.FuncDecl) map[string]int {
 	return calls
 }
 
-// TestWhoMakesARun: a run is made for a client's request, and for an answer that is carried without
-// its client. A decision at another door makes no run.
+// TestWhoMakesARun: a run may be made for the request of a client, and for sending an answer
+// without its client. A decision at the desk must not make a run.
 func TestWhoMakesARun(t *testing.T) {
 	makes, calls := map[string]bool{}, map[string]bool{}
 	for name, f := range typesOf(sources(t, parser.SkipObjectResolution), "proxy").funcs {

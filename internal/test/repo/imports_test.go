@@ -15,12 +15,13 @@ import (
 
 const module = "holdpoint"
 
-// A place is a pattern of folders (path.Match) with the packages of this repository that code there
-// may import. The first matching place counts. Tests may import more, because they combine parts.
+// A place is a pattern for folders (see path.Match). may has the packages of this repository that
+// the code there may import. The first place that matches a folder counts. Tests may import more
+// packages, because they combine several parts.
 type place struct {
 	pattern string
 	may     []string
-	why     string // why other imports are not allowed
+	why     string // the reason why other imports are not allowed
 }
 
 var places = []place{
@@ -116,8 +117,9 @@ var places = []place{
 	{"e2e/*", []string{"e2e/netjson"}, "a backend knows nothing of what stands before it, and a client nothing of what answers it; .NET's write JSON alike"},
 }
 
-// confined lists packages of other modules with the folders that may import them. A path that ends
-// with / stands for all packages below it. If tests is true, test files anywhere may import it.
+// confined lists packages of other modules, each with the only folders that may import it. A
+// package path that ends with / means all packages below it. If tests is true, all test files may
+// import the package.
 var confined = []struct {
 	what  string
 	where []string
@@ -146,11 +148,11 @@ var confined = []struct {
 	{"holdpoint/translate/dialecttest/", nil, true, "it is for tests"},
 }
 
-// exempt are imports that break a rule, each with the reason. If one does not happen any more, the
-// test fails.
+// exempt has imports that break a rule, each with the reason. If such an import no longer exists,
+// the test fails.
 var exempt = map[string]string{}
 
-// A source is a Go file of ours.
+// A source is a Go file of this repository.
 type source struct {
 	path, dir string
 	test      bool
@@ -228,7 +230,7 @@ func TestOneCommentPerPackage(t *testing.T) {
 		}
 		names[s.dir] = s.file.Name.Name
 		if s.file.Doc == nil || strings.TrimSpace(s.file.Doc.Text()) == "" {
-			continue // a lone //go:build is not a comment
+			continue // a //go:build line alone is not a package comment
 		}
 		comments[s.dir] = append(comments[s.dir], s.path)
 		begin := "Package " + s.file.Name.Name + " "
@@ -246,8 +248,8 @@ func TestOneCommentPerPackage(t *testing.T) {
 	}
 }
 
-// TestBinaryDoesNotExecuteTemplates: the binary does not link text/template, because the linker
-// then keeps every exported method of every type (docs/dependencies.md has the cost).
+// TestBinaryDoesNotExecuteTemplates: the binary must not link text/template. If it did, the linker
+// would keep every exported method of every type (docs/dependencies.md has the cost).
 func TestBinaryDoesNotExecuteTemplates(t *testing.T) {
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags=grpcnotrace", "./cmd/holdpoint")
 	list.Dir = root

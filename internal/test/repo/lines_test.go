@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// columns is the maximal length of a line in a document or comment.
+// columns is the maximum length of a line in a document or comment.
 const columns = 100
 
-// printed is a document that a program writes, so its lines are not checked.
+// printed is a document that a program writes. Its lines are not checked.
 const printed = "bench/results.md"
 
-// TestLinesAreShort: lines of documents and comments have at most 100 columns, except tables, code,
-// and lines that cannot be broken.
+// TestLinesAreShort: a line of a document or comment must have at most 100 columns. Tables, code
+// and lines that cannot be broken are not checked.
 func TestLinesAreShort(t *testing.T) {
 	complain := func(path string, lines []int) {
 		for _, line := range lines {
@@ -32,7 +32,7 @@ func TestLinesAreShort(t *testing.T) {
 	}
 }
 
-// longInDocument returns the numbers of the lines of a document that are too long.
+// longInDocument returns the line numbers of the lines of a document that are too long.
 func longInDocument(text string) []int {
 	var list []int
 	fenced := false

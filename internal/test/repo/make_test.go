@@ -12,10 +12,11 @@ import (
 	"holdpoint/internal/scenario"
 )
 
-// inside are targets of the Makefile that only other targets use.
+// inside has the targets of the Makefile that only other targets use.
 var inside = []string{"tools", "modules"}
 
-// TestMakeHelp: make help lists each target, in a group, and fits into a terminal.
+// TestMakeHelp: make help must list each target in a group, except those in inside. Its output must
+// fit into a terminal.
 func TestMakeHelp(t *testing.T) {
 	out := makes(t, "help")
 	phony := regexp.MustCompile(`(?m)^\.PHONY: (.+)$`).FindStringSubmatch(read(t, "Makefile"))
@@ -37,8 +38,8 @@ func TestMakeHelp(t *testing.T) {
 	}
 }
 
-// TestMakeUnit: PKG and RUN select the tests if they are on the command line, and not if they are
-// in the environment.
+// TestMakeUnit: PKG and RUN select the tests if they are set on the command line. In the
+// environment they must have no effect.
 func TestMakeUnit(t *testing.T) {
 	t.Setenv("PKG", "./nowhere")
 	t.Setenv("RUN", "Nothing")
@@ -57,7 +58,7 @@ func TestMakeUnit(t *testing.T) {
 	}
 }
 
-// makes runs make and returns its output.
+// makes runs make with these arguments and returns its output.
 func makes(t *testing.T, args ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath("make"); err != nil {
@@ -66,7 +67,8 @@ func makes(t *testing.T, args ...string) string {
 	cmd := exec.Command("make", append([]string{"--no-print-directory"}, args...)...)
 	cmd.Dir = root
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(set string) bool {
-		return strings.HasPrefix(set, "MAKE") || strings.HasPrefix(set, "MFLAGS=") // set by the make that runs this test
+		// the make that runs this test has set these
+		return strings.HasPrefix(set, "MAKE") || strings.HasPrefix(set, "MFLAGS=")
 	})
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -75,8 +77,8 @@ func makes(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// TestFirstChange: the sentence that the first change of CONTRIBUTING.md changes is where the guide
-// says.
+// TestFirstChange: CONTRIBUTING.md explains a first change, which changes one sentence. This
+// sentence must be at the place that the guide names.
 func TestFirstChange(t *testing.T) {
 	guide, _, _ := strings.Cut(read(t, "CONTRIBUTING.md"), "\n## Build and test")
 	m := regexp.MustCompile(`grep -rn "([^"]+)"`).FindStringSubmatch(guide)

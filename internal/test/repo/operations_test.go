@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// section returns the section of docs/operations.md with this heading.
+// section returns the section of docs/operations.md that has this heading.
 func section(t *testing.T, heading string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(read(t, "docs/operations.md"), "\n## "+heading+"\n")
@@ -20,8 +20,9 @@ func section(t *testing.T, heading string) string {
 	return body
 }
 
-// TestSizingIsMeasured: each number in the tables of the section Sizing is in bench/results.md,
-// below the command that the table names. There it may precede its spread.
+// TestSizingIsMeasured: the section Sizing has tables with numbers and the commands that measured
+// them. Each number must be in bench/results.md below the same command, where its spread may
+// follow.
 func TestSizingIsMeasured(t *testing.T) {
 	results := regexp.MustCompile("(?m)^\\d{4}-\\d\\d-\\d\\d, (`go run \\./bench.*?`)$").Split(read(t, "bench/results.md"), -1)[1:]
 	commands := regexp.MustCompile("(?m)^\\d{4}-\\d\\d-\\d\\d, (`go run \\./bench.*?`)$").FindAllStringSubmatch(read(t, "bench/results.md"), -1)
@@ -42,8 +43,8 @@ func TestSizingIsMeasured(t *testing.T) {
 	}
 }
 
-// TestEachAlertHasItsRunbook: docs/operations.md has a section for each alert, in the order of the
-// rules, and no others.
+// TestEachAlertHasItsRunbook: docs/operations.md must have exactly one section for each alert, in
+// the order of the alert rules.
 func TestEachAlertHasItsRunbook(t *testing.T) {
 	var alerts, headings []string
 	for _, m := range regexp.MustCompile(`(?m)^ *- alert: (\w+)$`).FindAllStringSubmatch(read(t, "deploy/prometheus/rules.yaml"), -1) {
@@ -57,8 +58,8 @@ func TestEachAlertHasItsRunbook(t *testing.T) {
 	}
 }
 
-// TestFilesOfCommandsExist: paths in the commands of documents and in the notes of the chart exist.
-// deploy's tests run the commands of operations.md.
+// TestFilesOfCommandsExist: each path in a command must exist, in documents and in the notes of the
+// chart. (The tests of deploy run the commands of operations.md.)
 func TestFilesOfCommandsExist(t *testing.T) {
 	path := regexp.MustCompile(`(?m)(?:^|[\s"'(=])(?:\./)?((?:deploy|cmd|examples|bench|docs|e2e|testdata)/[\w./-]*\w)`)
 	blocks := regexp.MustCompile("(?ms)^```\\w*\n.*?^```$")

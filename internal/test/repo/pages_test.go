@@ -9,7 +9,8 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// evidence is the heading of a page's last section, a table with section, promise and tests.
+// evidence is the heading of the last section of a page. It contains a table with section, promise
+// and tests.
 const evidence = "Evidence"
 
 var (
@@ -18,14 +19,14 @@ var (
 	emphasis    = regexp.MustCompile(`[*|]`)
 )
 
-// plainText returns a text without links, emphasis and line breaks, which is how the table of
-// evidence quotes it.
+// plainText returns a text without links, emphasis and line breaks. The table of evidence quotes
+// texts in this form.
 func plainText(text string) string {
 	return strings.Join(strings.Fields(emphasis.ReplaceAllString(linkText.ReplaceAllString(text, "$1"), "")), " ")
 }
 
-// TestEvidenceIsOfItsPage: the table of evidence is the last section of its page, and each row
-// quotes a text of the section that it names.
+// TestEvidenceIsOfItsPage: the table of evidence must be the last section of its page. Each row
+// must quote a text of the section that the row names.
 func TestEvidenceIsOfItsPage(t *testing.T) {
 	rows := 0
 	for _, document := range documents(t) {
@@ -156,8 +157,8 @@ func TestPagesHaveAKind(t *testing.T) {
 	}
 }
 
-// TestQuestionsAreAnswered: the start page has at least ten questions of operators and ten of
-// developers. Each section that answers one exists and fits on one screen.
+// TestQuestionsAreAnswered: the start page must have at least ten questions of operators and ten of
+// developers. Each section that answers a question must exist and fit on one screen.
 func TestQuestionsAreAnswered(t *testing.T) {
 	for _, heading := range []string{"Questions of an operator", "Questions of an application's developer"} {
 		asked := 0
@@ -186,15 +187,16 @@ func TestQuestionsAreAnswered(t *testing.T) {
 	}
 }
 
-// repeated is the largest number of words of a sentence that two pages may share.
+// repeated is the maximum number of words of a sentence that may be in two documents.
 const repeated = 8
 
-// TestNoPageRepeatsAnother: no sentence of more than eight words is in two documents. One of them
-// should link to the other.
+// TestNoPageRepeatsAnother: a sentence of more than eight words must not be in two documents. One
+// of the documents should link to the other.
 func TestNoPageRepeatsAnother(t *testing.T) {
 	in := map[string]string{}
 	for _, document := range documents(t) {
-		if strings.HasPrefix(document, "examples/") || document == "CHANGELOG.md" { // each example is read alone
+		// examples are read one at a time, so they may repeat a text
+		if strings.HasPrefix(document, "examples/") || document == "CHANGELOG.md" {
 			continue
 		}
 		for _, paragraph := range pages.Prose(read(t, document)) {
@@ -212,7 +214,8 @@ func TestNoPageRepeatsAnother(t *testing.T) {
 	}
 }
 
-// otherOrder are how-to pages that need not begin with a block or end with a section on errors.
+// otherOrder has how-to pages that need not begin with a block or have a section on errors, each
+// with the reason.
 var otherOrder = map[string]string{
 	"approvers.md":       "it is for people at the desk, who copy nothing",
 	"payloads.md":        "it is one table",
@@ -220,11 +223,11 @@ var otherOrder = map[string]string{
 	"new-dialect.md":     "it is a walk through an example; what goes wrong is what its tests say",
 }
 
-// firstBlock is the maximal number of words before the first block of a how-to page.
+// firstBlock is the maximum number of words before the first block of a how-to page.
 const firstBlock = 150
 
-// TestHowToPagesGoInOrder: a how-to page begins with the block to copy, then describes what it
-// does, and has a section on what can go wrong.
+// TestHowToPagesGoInOrder: a how-to page must begin with the block to copy, and must have a section
+// on what can go wrong.
 func TestHowToPagesGoInOrder(t *testing.T) {
 	for _, m := range linkedPage.FindAllStringSubmatch(startSections(t)[howTo], -1) {
 		if otherOrder[m[1]] != "" {

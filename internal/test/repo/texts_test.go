@@ -15,25 +15,28 @@ import (
 	"testing"
 )
 
-// Each room lists its texts for people in its texts.go, as constants: log lines that an operator
-// acts on begin with "log". So a text is found in one place, and read where its neighbors are.
+// Each room (a package) has its texts for people as constants in its texts.go. The name of a log
+// line that an operator acts on begins with "log". So all texts of a room are in one place, and can
+// be read together.
 
 const (
 	textsFile = "texts.go"
 	logPrefix = "log"
 )
 
-// inlineTexts is the number of texts that are not yet in a texts.go. It may only fall.
+// inlineTexts has the number of texts that are not yet in a texts.go, by kind. A number may only
+// fall.
 var inlineTexts = map[string]int{logPrefix: 0, "refusal": 0}
 
-// A logLine is a constant of a texts.go, with the levels at which its package writes it.
+// A logLine is a constant in a texts.go, with the levels of the log lines that its package writes
+// with it.
 type logLine struct {
 	name, text, meaning string
 	levels              []string
 }
 
-// textCall returns "log" for a call of Warn or Error on a logger, "refusal" for one of
-// agui.Errorf, with the argument that has the text, and "" for all others.
+// textCall returns the kind of a call and the argument with its text. The kind is "log" for Warn or
+// Error of a logger, "refusal" for agui.Errorf, and "" for any other call.
 func textCall(call *ast.CallExpr) (kind string, text ast.Expr) {
 	f, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(call.Args) == 0 {
@@ -49,7 +52,7 @@ func textCall(call *ast.CallExpr) (kind string, text ast.Expr) {
 	return "", nil
 }
 
-// hasLiteral reports whether an expression has a text of its own.
+// hasLiteral reports whether an expression contains a string literal other than "%s".
 func hasLiteral(e ast.Expr) (found bool) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		literal, ok := n.(*ast.BasicLit)
@@ -59,17 +62,17 @@ func hasLiteral(e ast.Expr) (found bool) {
 	return found
 }
 
-// isProgram reports whether a source is part of what users run.
+// isProgram reports whether a source is part of a program or package that users run.
 func (s source) isProgram() bool {
 	top, _, _ := strings.Cut(s.path, "/")
 	return !s.test && slices.Contains([]string{"proxy", "translate", "store", "internal", "cmd"}, top) &&
 		!strings.HasPrefix(s.path, "internal/test/") && s.dir != "translate/dialecttest" && s.dir != "store/storetest"
 }
 
-// TestTextsAreListed checks that log lines of the levels WARN and ERROR, and the texts of refusals,
-// are constants.
+// TestTextsAreListed checks that the texts of refusals, and of log lines at the levels WARN and
+// ERROR, are constants in texts.go.
 func TestTextsAreListed(t *testing.T) {
-	logLines(t) // each has a comment for the operator
+	logLines(t) // checks that each log line has a comment for the operator
 	inline := map[string][]string{}
 	for _, s := range sources(t, parser.SkipObjectResolution) {
 		if !s.isProgram() || path.Base(s.path) == textsFile {
@@ -92,7 +95,7 @@ func TestTextsAreListed(t *testing.T) {
 	}
 }
 
-// logLines returns the log lines of each folder, as its texts.go orders them.
+// logLines returns the log lines by folder, in the order of the folder's texts.go.
 func logLines(t *testing.T) map[string][]*logLine {
 	t.Helper()
 	lines, levels := map[string][]*logLine{}, map[string]map[string]bool{}
@@ -123,7 +126,7 @@ func logLines(t *testing.T) map[string][]*logLine {
 	for dir, list := range lines {
 		for _, l := range list {
 			l.levels = slices.Sorted(maps.Keys(levels[dir+" "+l.name]))
-			if l.levels == nil { // dialects call a translate.Warn
+			if l.levels == nil { // a dialect passes the constant to a translate.Warn
 				l.levels = []string{"WARN"}
 			}
 		}
@@ -131,7 +134,7 @@ func logLines(t *testing.T) map[string][]*logLine {
 	return lines
 }
 
-// logConstants returns the constants of a texts.go whose names begin with "log".
+// logConstants returns those constants of a texts.go whose names begin with "log".
 func logConstants(t *testing.T, s source) (list []*logLine) {
 	t.Helper()
 	for _, d := range s.file.Decls {
@@ -173,8 +176,9 @@ func logConstants(t *testing.T, s source) (list []*logLine) {
 
 const warningPage = "docs/warnings.md"
 
-// operatorRooms are the headings of docs/warnings.md, in order, with the folders whose log lines
-// follow each. A folder that no pattern matches belongs to the first heading.
+// operatorRooms has the headings of docs/warnings.md, in order. Below each heading are the log
+// lines of the folders that match its patterns. A folder that matches no pattern belongs to the
+// first heading.
 var operatorRooms = []struct {
 	heading  string
 	patterns []string
@@ -189,8 +193,8 @@ var operatorRooms = []struct {
 	{"The injector", []string{"internal/inject", "cmd/holdpoint/internal/injector"}},
 }
 
-// TestWarningsPage compares the tables of docs/warnings.md with the log lines of all texts.go. With
-// -update it writes them.
+// TestWarningsPage compares the tables of docs/warnings.md with the log lines in all texts.go
+// files. With -update it writes the tables.
 func TestWarningsPage(t *testing.T) {
 	const marker = "<!-- log lines -->"
 	sections := make([]strings.Builder, len(operatorRooms))

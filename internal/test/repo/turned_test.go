@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// TestTurned checks two orders of proxy that must not change: claim before send, and save before
-// tell. Each is in one place of the code, and a patch in testdata/turned reverses it. The patch
-// names the tests that must fail then, so the order cannot be lost while all tests pass.
+// TestTurned checks that the tests protect two orders in the package proxy: claim before send, and
+// save before tell. The code has each order at one place. A patch in testdata/turned reverses the
+// order, and names the tests that must then fail. So the order cannot be lost while all tests pass.
 //
-// TestTurned applies each patch to a copy of the sources, with uncommitted changes.
+// TestTurned applies each patch to a copy of the sources, which includes uncommitted changes.
 func TestTurned(t *testing.T) {
 	patches, err := filepath.Glob("testdata/turned/*.patch")
 	if err != nil || len(patches) < 2 {
@@ -50,7 +50,8 @@ func TestTurned(t *testing.T) {
 			if out, err := in(sources, "go", "test", "-c", "-o", binary, "./proxy"); err != nil {
 				t.Fatalf("the turned sources are no program: %s", out)
 			}
-			for _, test := range tests { // each test runs alone, so that one that hangs or panics does not hide others
+			// each test runs alone, so that a test that hangs or panics does not hide another one
+			for _, test := range tests {
 				out, err := in(filepath.Join(sources, "proxy"), binary, "-test.timeout=3m", "-test.run=^"+test+"$", "-rapid.shrinktime=0s")
 				if err == nil || !strings.Contains(out, "--- FAIL: "+test+" ") {
 					t.Errorf("%s passes, or fails by something else (%v):\n%.2000s", test, err, out)
@@ -60,7 +61,8 @@ func TestTurned(t *testing.T) {
 	}
 }
 
-// copySources copies the files that git tracks or would add, and returns the folder of the copy.
+// copySources copies the source files that git tracks or would add. It returns the folder of the
+// copy.
 func copySources(t *testing.T) string {
 	t.Helper()
 	to := t.TempDir()
@@ -71,7 +73,7 @@ func copySources(t *testing.T) string {
 	for name := range strings.SplitSeq(strings.TrimSuffix(list, "\x00"), "\x00") {
 		data, err := os.ReadFile(filepath.Join(root, name))
 		if os.IsNotExist(err) {
-			continue // deleted, but not committed
+			continue // the file was deleted, but not yet in git
 		}
 		if err == nil {
 			err = os.MkdirAll(filepath.Dir(filepath.Join(to, name)), 0o755)

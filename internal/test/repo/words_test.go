@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// wrongWords are phrases that are wrong wherever they stand: a reader turns the sentence around to
-// understand it. Each has the number of places that are left in comments and documents. It may only
-// fall. Everything else about a sentence is judged by a reader, because a test on a word that is
-// right in most places is met by worse sentences.
+// wrongWords has phrases that make a reader read a sentence twice, wherever they are. allowed is
+// the number of places that still have the phrase, in comments and documents. It may only fall. A
+// reader judges all other words: a test on a word that is usually right would lead to worse
+// sentences.
 var wrongWords = []struct {
 	phrase  *regexp.Regexp
 	better  string
@@ -23,10 +23,11 @@ var wrongWords = []struct {
 	{regexp.MustCompile(`(?i), for it\b`), "because it", 0},
 }
 
-// plainNo matches the right uses of "is no" and of "is none".
+// plainNo matches uses of "is no" and "is none" that are right.
 var plainNo = regexp.MustCompile(`(?i)\b(there (is|are) (no|none)|is no (longer|more|different|better|worse|later|earlier))\b`)
 
-// TestWrongWords counts phrases of wrongWords across line ends, outside of code.
+// TestWrongWords counts the phrases of wrongWords outside of code. A phrase may continue on the
+// next line.
 func TestWrongWords(t *testing.T) {
 	places := make(map[int][]string)
 	for path, text := range prose(t) {
@@ -50,7 +51,7 @@ func prose(t *testing.T) map[string]string {
 	t.Helper()
 	texts := make(map[string]string)
 	for _, s := range sources(t, parser.ParseComments) {
-		if s.path == "internal/test/repo/words_test.go" { // this file contains the phrases
+		if s.path == "internal/test/repo/words_test.go" { // this file contains the phrases itself
 			continue
 		}
 		var b strings.Builder
@@ -60,7 +61,7 @@ func prose(t *testing.T) map[string]string {
 		texts[s.path] = b.String()
 	}
 	for _, path := range documents(t) {
-		if path != printed && path != "CHANGELOG.md" { // released texts are not changed
+		if path != printed && path != "CHANGELOG.md" { // the text of a release is not changed later
 			texts[path] = read(t, path)
 		}
 	}

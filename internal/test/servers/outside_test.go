@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestOutside: a failure in do is returned as an error, and all cleanups run.
+// TestOutside: if do fails, Outside must return the failure as an error, and must run all cleanups.
 func TestOutside(t *testing.T) {
 	t.Parallel()
 	other := errors.New("other")
@@ -44,14 +44,14 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// runtimeEnd ends a cleanup early.
+// runtimeEnd ends the running cleanup with t.Fatal if end is true.
 func runtimeEnd(t testing.TB, end bool) {
 	if end {
 		t.Fatal("in a cleanup")
 	}
 }
 
-// TestOutsideEndsServers: a server ends when do returns.
+// TestOutsideEndsServers: a server that do starts must end when do returns.
 func TestOutsideEndsServers(t *testing.T) {
 	t.Parallel()
 	Need(t, RedisServer)

@@ -13,10 +13,11 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// TestServersEndWithAKilledTest: if a test process is killed, its servers end, even a frozen one.
+// TestServersEndWithAKilledTest: if a test process is killed, the servers that it started must end,
+// even a server that is frozen.
 func TestServersEndWithAKilledTest(t *testing.T) {
 	const started = "TEST_SERVERS_STARTED"
-	if os.Getenv(started) != "" { // this is the process to be killed
+	if os.Getenv(started) != "" { // this is the process that will be killed
 		frozen, bouncer := servers.StartRedis(t, servers.RedisOptions{}), servers.StartPgBouncer(t, servers.StartPostgres(t, servers.PostgresOptions{}))
 		frozen.Freeze()
 		fmt.Println("\nstarted", bouncer.Addr())
@@ -62,7 +63,7 @@ func TestServersEndWithAKilledTest(t *testing.T) {
 	}
 }
 
-// below returns the processes whose working folder is in dir.
+// below returns the /proc folders of the processes whose working folder is below dir.
 func below(t *testing.T, dir string) []string {
 	t.Helper()
 	var found []string

@@ -16,7 +16,7 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// An echo is a server that answers each line with the same line, and counts lines.
+// An echo is a server that sends each line back. It records the lines.
 type echo struct {
 	net.Listener
 	serving sync.WaitGroup
@@ -57,7 +57,7 @@ func startEcho(t *testing.T) *echo {
 	return e
 }
 
-// end closes the listener and waits until everything sent was read.
+// end closes the listener, and waits until the server has read everything that was sent.
 func (e *echo) end() {
 	e.Close()
 	e.serving.Wait()
@@ -69,7 +69,7 @@ func (e *echo) lines() string {
 	return fmt.Sprintf("%q", e.seen)
 }
 
-// say sends a line and returns the answer that arrives within the time.
+// say sends a line. It returns what arrives within the given time.
 func say(t *testing.T, conn net.Conn, line string, within time.Duration) (string, error) {
 	t.Helper()
 	conn.SetDeadline(time.Now().Add(within))

@@ -25,7 +25,7 @@ func TestRedis(t *testing.T) {
 			}
 			r.Do("SET", "k", "v")
 			r.Kill()
-			r.Kill() // a process that has ended: Kill does nothing
+			r.Kill() // the process has ended, so Kill must do nothing
 			r.Restart()
 			if v := r.Do("GET", "k"); v != "v" {
 				t.Errorf("after a kill the value is %v", v)
@@ -46,7 +46,7 @@ func TestRedisReplica(t *testing.T) {
 	primary := servers.StartRedis(t, servers.RedisOptions{})
 	replica := servers.StartRedis(t, servers.RedisOptions{ReplicaOf: primary})
 	primary.Do("SET", "k", "v")
-	replica.InStep() // needed, because WAIT on a new connection returns 1 at once
+	replica.InStep() // WAIT does not help here: on a new connection it returns 1 at once
 	primary.Kill()
 	replica.Promote()
 	replica.Restart()
