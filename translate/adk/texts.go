@@ -16,5 +16,5 @@ const (
 	askInput      = "The agent asks for input."
 )
 
-// hiddenCredential replaces the person's credential in a snapshot, where the person reads it.
+// hiddenCredential replaces the person's credential in snapshots that the client gets.
 const hiddenCredential = "a credential, not shown"

@@ -31,7 +31,7 @@ func (run *run) asksTooOld(finish agui.Event) bool {
 	return asks && len(kit.Outcome(finish)) == 0 && len(listedInterrupt(finish)) < max(approvals, 1)
 }
 
-// refuseTooOld returns the result of a run for which asksTooOld is true: an error.
+// refuseTooOld returns the result of a run that asksTooOld found: an error for the client.
 func (run *run) refuseTooOld(finish agui.Event, emit func(agui.Event)) translate.Result {
 	run.tellUnasked(finish, emit)
 	run.d.old.Do(func() {

@@ -8,25 +8,25 @@ import (
 	"holdpoint/translate"
 )
 
-// Providers accept a history only if each result directly follows its call. So the client gets the
-// model's text about approved calls only after their results. The backend sends some results late,
-// or not at all, and Holdpoint sends those at the end of the run. As most results arrive first,
-// usually no event has to wait.
+// Providers accept a history only if each result directly follows its call. So the client must get
+// the results of approved calls before the model's text about them. The backend sends some results
+// late, or not at all. Holdpoint sends those at the end of the run. Most results arrive first, so
+// usually no event must be held.
 
-// emitBehindResults returns the emit function for events that must follow the results. It returns
-// emit itself if no result is missing.
+// emitBehindResults returns the emit function for events that must follow the results of approved
+// calls. It returns emit itself if no result is missing.
 func (a *answeredExchange) emitBehindResults(emit func(agui.Event)) func(agui.Event) {
 	if len(a.waitingEvents) == 0 && !a.awaitsResult() {
 		return emit
 	}
 	a.direct = emit
 	if a.ordered == nil {
-		a.ordered = a.order // made once, not for every event
+		a.ordered = a.order // so that it is not made for every event
 	}
 	return a.ordered
 }
 
-// order sends an event to the client now, or keeps it until release.
+// order sends the event to the client at once, or holds it until release is called.
 func (a *answeredExchange) order(ev agui.Event) {
 	switch {
 	case ev.Type == agui.RunStarted, ev.Type == agui.CallResult && a.answersCall(ev.Get("toolCallId").Str):
@@ -43,13 +43,13 @@ func (a *answeredExchange) order(ev agui.Event) {
 	}
 }
 
-// passes reports whether order would send an event of the type at once and tellDenied has nothing
-// to send before it. It is not called for RUN_STARTED and results.
+// passes reports whether order would send an event of type t at once, and tellDenied has no result
+// to send before it. It must not be called for RUN_STARTED and TOOL_CALL_RESULT.
 func (a *answeredExchange) passes(t agui.Type) bool {
 	return a.hasContent && len(a.waitingEvents) == 0 && (!beginsMessage(t) || !a.awaitsResult())
 }
 
-// release sends the events that waited.
+// release sends the events that order holds.
 func (a *answeredExchange) release(emit func(agui.Event)) {
 	for _, ev := range a.waitingEvents {
 		emit(ev)
@@ -76,13 +76,14 @@ func beginsMessage(t agui.Type) bool {
 	return false
 }
 
-// Clients keep the order of their messages. A message that was sent together with the answers
-// stands between the call and its result there, and no provider accepts this order. So Holdpoint
-// removes the message by a snapshot, and restores it after the result by another one.
+// Clients keep the order of their messages. If a message was sent together with the answers, a
+// client has it between the call and its result, and providers do not accept this order. So
+// Holdpoint sends a snapshot without the message before the result, and a snapshot with the message
+// after it.
 
-// emitSorted emits the events in tell, with a snapshot before and after them that moves the
-// messages in beside behind the results. It emits only tell if beside is empty, or the client's
-// messages are not known.
+// emitSorted emits the events in tell. Before and after them it emits a snapshot, and these move
+// the messages in beside behind the results. It emits only tell if beside is empty, or if it does
+// not know the client's messages.
 func emitSorted(r *translate.Request, beside []agui.Message, tell []agui.Event, emit func(agui.Event)) {
 	first, last := splitMessages(r, beside)
 	told, ok := foldMessages(tell)
@@ -98,15 +99,15 @@ func emitSorted(r *translate.Request, beside []agui.Message, tell []agui.Event, 
 	}
 }
 
-// strandsMessages reports whether messages of this request stay between a call and its result,
-// because the run failed and no later exchange moves them.
+// strandsMessages reports whether new messages of this request would stay between a call and its
+// result at the client. That is so if the run failed, and no later exchange moves them.
 func (a *answeredExchange) strandsMessages(res translate.Result) bool {
 	failed := res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type == agui.RunErrored && res.Fate != translate.Untouched
 	return failed && res.Next == nil && len(a.r.NewMessages) > 0 && len(a.sent) > 0
 }
 
-// sortedAtEnd returns the events in tell with the snapshots of emitSorted around them. A
-// RUN_STARTED stays first.
+// sortedAtEnd returns the events in tell, with the two snapshots of emitSorted around them. If tell
+// begins with RUN_STARTED, that event stays first.
 func sortedAtEnd(r *translate.Request, tell []agui.Event) (list []agui.Event) {
 	if len(tell) > 0 && tell[0].Type == agui.RunStarted {
 		list, tell = tell[:1:1], tell[1:]
@@ -116,8 +117,8 @@ func sortedAtEnd(r *translate.Request, tell []agui.Event) (list []agui.Event) {
 }
 
 // tellHistory sends a snapshot of the conversation to a client that lacks the calls of the
-// questions, because it sent fewer messages than it was shown. Without the snapshot it would have
-// results without calls.
+// questions, because it sent fewer messages than it had been shown. Without the snapshot the client
+// would have results without their calls.
 func (a *answeredExchange) tellHistory(emit func(agui.Event)) {
 	if a.historyTold || a.r.Transcript == nil {
 		return
@@ -140,12 +141,12 @@ func (a *answeredExchange) tellHistory(emit func(agui.Event)) {
 	}
 }
 
-// foldMessages returns the messages that the events make: results and texts. It returns false if
-// there is any other event.
+// foldMessages returns the messages that the events make. The events must be results and texts:
+// foldMessages returns false if there is any other event.
 func foldMessages(events []agui.Event) (list []agui.Message, ok bool) {
 	type words struct {
 		id   string
-		at   int // in list
+		at   int // index in list
 		text strings.Builder
 	}
 	var all []*words

@@ -32,9 +32,9 @@ const (
 	askChangesFrom = "Approve the proposed changes from %s?"
 )
 
-// The contents of the results that Holdpoint sends in place of results which the backend does not
-// send. The person sees them in the chat. resultRejected is the wording of all versions in their
-// snapshots.
+// The contents of the results that Holdpoint sends to the client when the backend sends none. The
+// person sees them in the chat. The text of resultRejected is the one that all versions have in
+// their snapshots.
 const (
 	resultRejected = "Error: Tool call invocation was rejected by user."
 	resultAccepted = "The user confirmed the changes."

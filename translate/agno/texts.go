@@ -17,7 +17,6 @@ const (
 	askQuestion = "The agent asks a question."
 )
 
-// resultDenied is the text that the model reads for a no without a note. It is also the error in
-// the message for other kinds of calls: an external execution then fails, and user input is
-// refused.
+// resultDenied is the text that the model reads for a no without a note. For an external execution
+// and for user input it is sent as an error: the execution then fails, and the input is refused.
 const resultDenied = "rejected by the user"

@@ -14,7 +14,8 @@ import (
 	"holdpoint/translate/dialecttest/ask"
 )
 
-// A wrong dialect returns an error that is not an *agui.RunError at the end of each run.
+// A wrong is a faulty dialect: at the end of each run it returns an error that is not an
+// *agui.RunError.
 type wrong struct{ *ask.Dialect }
 
 func (w wrong) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
@@ -28,7 +29,7 @@ func (wrongRun) End(e translate.End) (translate.Result, error) {
 	return translate.Result{Finish: e.Event}, errors.New("kaput")
 }
 
-// output records what a failing test prints.
+// An output is a failing test whose output is collected in text.
 type output struct {
 	*testing.T
 	text strings.Builder
@@ -40,8 +41,8 @@ func (o *output) Logf(format string, args ...any) {
 
 func (o *output) Errorf(format string, args ...any) { o.Logf(format, args...) }
 
-// TestFailureIsReadable: if a random thread fails, the test prints the file of the scenario, the
-// requests and the frames as texts.
+// TestFailureIsReadable checks what CheckThread prints when a random thread fails. It must print
+// the file of the scenario, and the requests and the frames as texts.
 func TestFailureIsReadable(t *testing.T) {
 	nofailfile := flag.Lookup("rapid.nofailfile")
 	before := nofailfile.Value.String()

@@ -8,13 +8,14 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// Denies reports whether an answer is a clear denial: no supported backend carries anything out for
-// it. An unclear answer or an empty one is not a denial. If a.Says is set, it decides.
+// Denies reports whether an answer is a clear denial: no supported backend carries anything out
+// because of it. An unclear or empty answer is not a denial. An answer is also a denial if its
+// Meaning is Denies.
 func Denies(a agui.Answer) bool {
 	return a.Status == agui.Cancelled || a.Meaning == agui.Denies || saysNo(agui.View(a.Payload)) && JSON(a.Payload).DeniesOnly() == nil
 }
 
-// Approves reports whether a payload is a clear approval, whatever its question asks for.
+// Approves reports whether a payload is a clear approval for any question.
 func Approves(payload []byte) bool {
 	v := agui.View(payload)
 	return !v.IsArray() && saysYes(v)
@@ -57,8 +58,8 @@ func saysNo(v gjson.Result) bool {
 	return v.Type == gjson.False
 }
 
-// isNo reports whether a word usually means a denial, as a value or as the key of a value that is
-// true.
+// isNo reports whether a word usually means a denial. The word may be a value, or the key of a
+// value that is true.
 func isNo(word string) bool {
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "abort", "cancel", "canceled", "cancelled", "decline", "declined", "denied", "deny", "false", "ignore", "n", "no", "reject", "rejected", "stop":
@@ -67,8 +68,9 @@ func isNo(word string) bool {
 	return false
 }
 
-// isOrder reports whether a word for a denial may also be an instruction to the agent, such as
-// "cancel" for an order. Such a word denies only in a member that holds the decision.
+// isOrder reports whether a word for a denial may also be an instruction to the agent: "cancel" may
+// tell it to cancel an order, for example. Such a word is a denial only in a member that has the
+// decision.
 func isOrder(word string) bool {
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "abort", "cancel", "ignore", "stop":

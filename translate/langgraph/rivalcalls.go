@@ -9,10 +9,10 @@ import (
 	"holdpoint/translate/internal/langgraphapi"
 )
 
-// markRivalCalls marks the questions whose answer another call may get, because several calls ran
-// in one task. The id of a question identifies its task. A tool that runs a graph asks under the
-// namespace of that graph. So if no question has the id of such a task, every question of a task
-// that the stream did not show may belong to it.
+// markRivalCalls marks the questions whose answer may reach another call, because several calls ran
+// in one task at the same time. The id of a question shows its task. But a tool that runs a graph
+// of its own asks under the namespace of that graph. So if no question has the id of such a task,
+// the task may have asked every question whose task the stream did not show.
 func (run *run) markRivalCalls(natives []langgraphapi.Native) {
 	switch {
 	case run.onlyAsks() && run.againResult == nil && !slices.ContainsFunc(natives, func(n langgraphapi.Native) bool { return n.AnswerForm == langgraphapi.ByBareScalar }):
@@ -32,14 +32,15 @@ func (run *run) markRivalCalls(natives []langgraphapi.Native) {
 	}
 	for n := range natives {
 		if run.trail.Full && natives[n].RivalCalls == nil {
-			natives[n].RivalCalls = langgraphapi.ParallelCalls(nil) // the trail is full, so it may lack tasks
+			// the trail is incomplete, so the stream may have had rival calls
+			natives[n].RivalCalls = langgraphapi.ParallelCalls(nil)
 		}
 	}
 }
 
-// markReemitted marks the questions of a run that only repeats them, because its tasks are not
-// known. It does so if more calls wait for their results than questions are open, unless a question
-// is a review of calls.
+// markReemitted marks the questions of a run that only repeats them, because the tasks of such a
+// run are unknown. It marks them if more calls wait for their results than questions are open. It
+// does not mark them if a question is a review of calls.
 func (run *run) markReemitted(natives []langgraphapi.Native) {
 	if run.fewerThanCalls(natives) {
 		for n := range natives {
@@ -49,7 +50,8 @@ func (run *run) markReemitted(natives []langgraphapi.Native) {
 }
 
 // cannotSeeCalls reports whether a run without RAW events asks a question that one of several calls
-// may have raised. A node that asks about all these calls sends the same stream.
+// may have asked. It may also be the question of a node about all these calls: the stream is the
+// same.
 func (run *run) cannotSeeCalls(natives []langgraphapi.Native) bool {
 	return len(run.trail.Tasks) == 0 && !run.trail.Full && run.steps > 0 && run.fewerThanCalls(natives)
 }
@@ -72,8 +74,8 @@ func (run *run) fewerThanCalls(natives []langgraphapi.Native) bool {
 	})
 }
 
-// markAsBefore marks repeated questions as in the pause before, because a repeating run shows no
-// tasks.
+// markAsBefore marks repeated questions as they were marked in the previous pause, because a run
+// that repeats questions shows no tasks.
 func (run *run) markAsBefore(natives []langgraphapi.Native) {
 	before := map[string]json.RawMessage{}
 	for _, old := range run.previousPause.Natives {

@@ -9,9 +9,9 @@ import (
 )
 
 // readSchemas notes the response_schema of the questions in a RAW event of this kind. The adapter
-// leaves it out of the outcome, so without CUSTOM events only RAW events have it (RAN 0.0.47,
-// outcomeonly). A chunk of the graph's stream is {"__interrupt__":[..]}, or [namespace,
-// {"__interrupt__":[..]}].
+// leaves the schema out of the interrupt outcome, so without CUSTOM events only RAW events have it
+// (RAN 0.0.47, outcomeonly). A chunk of the graph's stream is {"__interrupt__":[..]}, or
+// [namespace, {"__interrupt__":[..]}].
 func (run *run) readSchemas(kind string, ev agui.Event) {
 	if kind != "on_chain_stream" || agui.Index(ev.JSON, schemaKey, underscore) < 0 || !ev.Valid() {
 		return
@@ -33,12 +33,12 @@ func (run *run) readSchemas(kind string, ev agui.Event) {
 	}
 }
 
-// schemaKey is the key of a question's schema, which most events lack. Its underscore is rare in
-// their text.
+// schemaKey is the key of a question's schema. Most events do not contain it. underscore is the
+// index of its underscore, which is rare in the text of events.
 const (
 	schemaKey  = `"response_schema"`
 	underscore = len(`"response`)
 )
 
-// maxSchema bounds the size of a schema that is kept.
+// maxSchema is the maximum number of bytes of a schema that is kept.
 const maxSchema = 64 << 10

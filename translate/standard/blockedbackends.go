@@ -11,15 +11,16 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// AG2 and ADK refuse every run of a thread while their question is open. If Holdpoint lost the
-// question, the refusal becomes a lost question (kit.LostQuestion), whose Of is the key in waiters.
+// While their question is open, AG2 and ADK refuse every run of the thread. If Holdpoint lost the
+// question, it turns this refusal into a lost question (kit.LostQuestion). The field Backend of a
+// lost question is a key of blockedBackends.
 
-// A blockedBackend is a backend that refuses every run while its question is open.
+// A blockedBackend is a backend that refuses every run of a thread while its question is open.
 type blockedBackend struct {
-	refusal agui.Code // the code of the refusal, which precedes all other events
-	profile profile   // how a cancel is sent
-	// ids returns the ids of the open questions that the refusal names. If ids is nil, the refusal
-	// names none. Then the ids on record and the ids that clients named are used, and the backend
+	refusal agui.Code // code of the refusal, which is the first event
+	profile profile   // says how a cancel is sent
+	// ids returns the ids of the open questions that the refusal names. It is nil if the refusal
+	// names no ids. Then the ids on record and the ids that clients named are used, and the backend
 	// ignores the wrong ones.
 	ids func(message string) []string
 }
@@ -31,8 +32,9 @@ var blockedBackends = map[string]blockedBackend{
 	"ag2": {refusal: "INTERRUPT_NOT_COVERED", profile: profile{errors: &ofAG2, cancels: true, ends: true}},
 }
 
-// lostQuestion returns the lost question for an ordinary run that was refused. It returns false if
-// the run was refused for another reason, or if no id is known that could be cancelled.
+// lostQuestion returns the lost question for an ordinary run that the backend refused because a
+// question is open. It returns false if the backend refused the run for another reason, or if no id
+// is known that could be cancelled.
 func (run *run) lostQuestion(ev agui.Event) (translate.Result, bool) {
 	if run.plain == nil || run.streamed || run.plain.Show == translate.ShowNative {
 		return translate.Result{}, false
@@ -55,7 +57,7 @@ func (run *run) lostQuestion(ev agui.Event) (translate.Result, bool) {
 	return translate.Result{}, false
 }
 
-// readPythonList reads a printed Python list of strings.
+// readPythonList returns the strings of a Python list that is printed in the message.
 func readPythonList(message string) []string {
 	_, list, _ := strings.Cut(message, "[")
 	list, _, _ = strings.Cut(list, "]")
@@ -68,7 +70,7 @@ func readPythonList(message string) []string {
 	return ids
 }
 
-// knownIDs returns the ids of the backend's questions on record, and those that a client named.
+// knownIDs returns the ids of the backend's questions on record, and the ids that a client named.
 func knownIDs(r *translate.Request, w blockedBackend) []string {
 	return kit.LostIDs(r, func(_ *agui.Pause, i *agui.Interrupt) bool { return profileOfInterrupt(i).errors == w.profile.errors })
 }
@@ -82,8 +84,8 @@ func lostStateOf(i *agui.Interrupt) (question kit.LostQuestion, isLost bool) {
 	return question, isLost
 }
 
-// giveUp returns the resume array that cancels a lost question under every id that it may have.
-// Each entry gets the metadata that the client sent with its cancel, such as AG2's proof.
+// giveUp returns the resume array that cancels a lost question under each id that it may have. Each
+// entry gets the metadata that the client sent with its cancel, such as AG2's proof.
 func giveUp(question kit.LostQuestion, r *translate.Request) []byte {
 	metadata := ""
 	if entry := gjson.GetBytes(r.Input.Raw, "resume.0"); len(r.Input.Resume) == 1 && r.Pause.Interrupt(entry.Get("interruptId").Str) != nil {

@@ -1,5 +1,6 @@
-// Package confirm is an example of a backend that reads words: it asks by a call of confirm_step,
-// and takes the text ACCEPT or REJECT as the answer. docs/new-dialect.md refers to it.
+// Package confirm is an example of a backend whose answers are words: it asks by a call of
+// confirm_step, and reads the text ACCEPT or REJECT as the answer. docs/new-dialect.md refers to
+// it.
 package confirm
 
 import (
@@ -15,19 +16,22 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// Name of the dialect.
+// Name is the name of the dialect.
 const Name = "confirm"
 
-// The words of the backend. It compares them in capitals and without white space around them.
+// yes and no are the words that the backend reads. It ignores upper and lower case, and white space
+// around a word.
 const yes, no = "ACCEPT", "REJECT"
 
-// step is the only kind of question. It has Content and not Value, because Value never denies.
+// step is the only kind of question. It has Content and not Value, because with Value only a cancel
+// is a denial.
 var step = &calls.Kind{Name: "step", Content: say, Unwrap: unwrap, Results: calls.Always}
 
-// decision reads the payload of a client. Clear refuses a payload that is not a clear decision.
+// decision reads the payload of a client's answer. Its method Clear refuses a payload that is not a
+// clear decision.
 var decision = &calls.Words{Key: "approved"}
 
-// say returns the word for an answer. A cancel is a no.
+// say returns the word that is sent for an answer. A cancel is sent as the no.
 func say(_ calls.PrivateState, a agui.Answer) (content string, denies bool, err error) {
 	if a.Status == agui.Cancelled {
 		return no, true, nil
@@ -42,7 +46,8 @@ func say(_ calls.PrivateState, a agui.Answer) (content string, denies bool, err 
 	return no, true, nil
 }
 
-// unwrap is the reverse of say. It returns null for any other content, and say refuses null.
+// unwrap is the inverse of say. For a content that is not a word it returns null, which say
+// refuses.
 func unwrap(content string) json.RawMessage {
 	switch wordIn(gjson.Parse(content)) {
 	case yes:
@@ -53,7 +58,8 @@ func unwrap(content string) json.RawMessage {
 	return json.RawMessage("null")
 }
 
-// wordIn returns the word in a content as the backend reads it, or "" for any other content.
+// wordIn returns the word that the backend reads in a content. It returns "" if the content is not
+// one of the words.
 func wordIn(content gjson.Result) string {
 	word := strings.ToUpper(strings.TrimSpace(content.String()))
 	if word == yes || word == no {
@@ -98,7 +104,7 @@ func question(c agui.Call, _ *translate.Request) (calls.Question, bool) {
 // Name implements translate.Dialect.
 func (*Dialect) Name() string { return Name }
 
-// Sign lets auto detect the backend.
+// Sign implements translate.Signer, so that auto can detect the backend.
 func (d *Dialect) Sign(ev agui.Event, r *translate.Request) bool {
 	return calls.PlainEnd(ev) && d.Asks(r)
 }

@@ -31,7 +31,7 @@ func newDialect(t *testing.T) *confirm.Dialect {
 	return d
 }
 
-// asked returns the pause of the stream.
+// asked plays the stream, and returns the pause with its question.
 func asked(t *testing.T, d translate.Dialect) (agui.Pause, *dialecttest.Log) {
 	t.Helper()
 	in := dialecttest.Input(t, body+"}")
@@ -48,7 +48,8 @@ func asked(t *testing.T, d translate.Dialect) (agui.Pause, *dialecttest.Log) {
 	return pause, log
 }
 
-// TestAnswersAreSent checks the word for each payload.
+// TestAnswersAreSent checks which word the backend gets for each payload. An unclear payload must
+// be refused.
 func TestAnswersAreSent(t *testing.T) {
 	d := newDialect(t)
 	pause, log := asked(t, d)
@@ -65,7 +66,8 @@ func TestAnswersAreSent(t *testing.T) {
 	}
 }
 
-// TestRepliesAreRead checks which tool messages are decisions, and what they mean.
+// TestRepliesAreRead checks which tool messages are decisions, and which decision each of them is.
+// Harmless must change them so that the backend does not read them as decisions.
 func TestRepliesAreRead(t *testing.T) {
 	d := newDialect(t)
 	pause, log := asked(t, d)
@@ -89,7 +91,7 @@ func TestRepliesAreRead(t *testing.T) {
 	}
 }
 
-// TestProperties checks the rules for all dialects.
+// TestProperties checks the rules that all dialects must keep.
 func TestProperties(t *testing.T) {
 	turn := dialecttest.Turn{Request: []byte(body + "}"), Answers: []dialecttest.Answer{dialecttest.Stream(stream...)}}
 	answered := 0

@@ -1,4 +1,4 @@
 package confirm
 
-// Texts for people. They are the arguments of Errorf.
+// The texts of errors that a client reads in RUN_ERROR. They are formats for Errorf.
 const textWrongPayload = `payload for interrupt %q is no {"approved": true or false}`

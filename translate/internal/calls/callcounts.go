@@ -7,11 +7,12 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// CallCounts counts the calls that a stream begins. Some models repeat ids, and a client merges two
-// calls with one id. It keeps hashes of the ids, because copies would need more memory.
+// CallCounts counts the calls that a stream begins. It is needed because some models repeat ids,
+// and a client merges two calls with the same id. CallCounts keeps hashes of the ids, because the
+// ids themselves would need more memory.
 type CallCounts struct {
-	begun map[uint64]int // how often a call began since its last result
-	last  []uint64       // the calls that began since the last text and the last result
+	begun map[uint64]int // hash of an id → number of calls that began since the id's last result
+	last  []uint64       // hashes of the calls that began after the last text and the last result
 }
 
 // seed is the seed of the hashes.
@@ -19,10 +20,11 @@ var seed = maphash.MakeSeed()
 
 func hashOf(call string) uint64 { return maphash.String(seed, call) }
 
-// callOf returns the hash of the id of an event's call.
+// callOf returns the hash of the id of the call that an event belongs to.
 func callOf(ev agui.Event) uint64 { return hashOf(agui.View(ev.JSON).Get("toolCallId").Str) }
 
-// Note records an event.
+// Note counts the call that the event begins, or resets the counts if the event is a result or a
+// text.
 func (s *CallCounts) Note(ev agui.Event) {
 	switch ev.Type {
 	case agui.CallStart:
@@ -40,7 +42,7 @@ func (s *CallCounts) Note(ev agui.Event) {
 	}
 }
 
-// Passes reports whether Note does nothing for an event of the type.
+// Passes reports whether Note ignores events of type t.
 func (s *CallCounts) Passes(t agui.Type) bool {
 	switch t {
 	case agui.CallStart, agui.CallResult:
@@ -51,7 +53,7 @@ func (s *CallCounts) Passes(t agui.Type) bool {
 	return true
 }
 
-// IsRepeated reports whether several calls with the id have no result yet.
+// IsRepeated reports whether several calls with this id have begun since the id's last result.
 func (s *CallCounts) IsRepeated(call string) bool { return s.begun[hashOf(call)] > 1 }
 
 // IsLast reports whether a call with the id began after the last text and the last result.

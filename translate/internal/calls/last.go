@@ -135,10 +135,10 @@ func (p *Plain) withoutEarlier(in agui.RunInput, list []agui.Message) []agui.Mes
 	return slices.Concat(list, end)
 }
 
-// WithoutOldCalls returns the input without the calls that asked in an earlier pause and have no
-// result. Such a pause ended in doubt or in an error, and a model refuses a history with such a
-// call. If a call has two results, the message by which Holdpoint sent the answer to the client is
-// removed. With ShowNative only withoutExposed applies, because the client manages its history
+// WithoutOldCalls returns the input without the calls that earlier pauses asked about and that have
+// no result. Such a pause ended in doubt or with an error, and a model refuses a history with such
+// a call. If a call has two results, the message with which Holdpoint sent the answer to the client
+// is removed. With ShowNative only withoutExposed applies, because the client manages its history
 // itself.
 func (p *Plain) WithoutOldCalls(r *translate.Request) agui.RunInput {
 	if r.Show == translate.ShowNative {
@@ -170,9 +170,9 @@ func (p *Plain) WithoutOldCalls(r *translate.Request) agui.RunInput {
 	}
 }
 
-// withoutExposed returns the input of a run without answers, without exposed decisions. If
-// Holdpoint removed messages from the end of the client's request, the decision on an earlier
-// question can have become the last message. The backend would read it as a new answer.
+// withoutExposed returns the input of a run without answers, without exposed decisions. A decision
+// is exposed if it answers an earlier question, but has become the last message because Holdpoint
+// removed the messages after it. The backend would read it as a new answer.
 func (p *Plain) withoutExposed(r *translate.Request, in agui.RunInput) agui.RunInput {
 	list, client := in.Messages, r.ClientMessages
 	if r.Pause.ID != "" || len(list) == 0 || len(client) == 0 || bytes.Equal(list[len(list)-1].JSON, client[len(client)-1].JSON) {
