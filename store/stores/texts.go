@@ -42,5 +42,6 @@ const (
 	logFileInUse = "another process has the file of the store open: this one waits until the other has ended"
 )
 
-// textHiddenAddress stands for an address that cannot be read, in what holdpoint check prints.
+// textHiddenAddress is what holdpoint check and the logs print in place of an address that cannot
+// be parsed, because it may contain a password.
 const textHiddenAddress = "%s://(not an address)"

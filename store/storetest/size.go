@@ -16,8 +16,8 @@ import (
 // The sizes, in bytes, of the parts of a thread that Measure writes. The texts are random, so that
 // they cannot be compressed, as with an encrypted record.
 const (
-	objectBytes   = 400  // of the paused run; the end of the thread has the same size
-	messagesBytes = 4000 // of the paused run; its end has as many
+	objectBytes   = 400  // of one interrupt
+	messagesBytes = 4000 // of the paused run; the end of the thread has the same size
 	stateBytes    = 500
 )
 

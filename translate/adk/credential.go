@@ -146,8 +146,8 @@ func (a *heldCall) mayHoldSecrets() bool {
 	return !agui.ValidJSON(a.args) || gjson.GetBytes(a.args, "authConfig").IsObject()
 }
 
-// isCredential reports whether the call id asks for a credential. The call may be one of this run,
-// or one that a question was about that this run answers.
+// isCredential reports whether the call id asks for a credential. It is a call of this run, or a
+// call whose question this run answers.
 func (run *run) isCredential(id string) bool {
 	if a := run.latest[id]; a != nil && a.name == requestCredential {
 		return true

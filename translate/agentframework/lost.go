@@ -45,7 +45,7 @@ func (*Dialect) Frees(p *agui.Pause) bool {
 
 // lostQuestion returns the result of an ordinary run that the backend refused because the thread
 // waits for an answer. The result asks the client a lost question. lostQuestion returns false if
-// the event ev is no such refusal, or if no id is known that could be cancelled.
+// the event ev is not such a refusal, or if no id is known that could be cancelled.
 func (run *run) lostQuestion(ev agui.Event) (translate.Result, bool) {
 	if run.showsNative || len(run.extraMessages) > 0 || run.hasEvents || !ev.Valid() || !refusesWaiting(ev) {
 		return translate.Result{}, false

@@ -42,7 +42,7 @@ type Entry struct {
 	// New makes the dialect with the current Options. It returns an error if they are not valid.
 	New func(translate.Warn) (translate.Dialect, error)
 
-	shared   *shared // all dialects of a list point to equal values
+	shared   *shared // equal for all dialects of a list
 	copyWith func(prefix string) Entry
 }
 
@@ -195,7 +195,7 @@ func (e Entry) missingErrors() []error {
 	case doc == "":
 		return []error{fmt.Errorf(textNotSet, name, e.Name)}
 	default:
-		purpose, _, _ := strings.Cut(doc, ". ") // the rest says who needs it
+		purpose, _, _ := strings.Cut(doc, ". ") // the rest of doc says who needs the variable
 		return []error{fmt.Errorf(textNotSetFor, name, e.Name, purpose)}
 	}
 }

@@ -16,7 +16,7 @@ import (
 type Played struct {
 	Emitted  []agui.Event
 	Result   translate.Result
-	Err      error // the first error of any call
+	Err      error // the errors of Event, Decode and End, joined
 	received []string
 }
 

@@ -12,8 +12,8 @@ const (
 // HOLDPOINT_TOOLS. The line is written once.
 const logNothingAsked = `a run ended in outcome "interrupt" without a question that a client can answer, and is reported as a success; if a tool call asks there, name its tool`
 
-// What a backend of no known framework is called in texts for people.
+// textBackend names the backend in texts that people read, because its framework is unknown.
 const textBackend = "the backend"
 
-// What a client reads if the backend's error has no text.
+// textOutcomeError is the message of a RUN_ERROR if the backend's error has no text.
 const textOutcomeError = `the run ended with outcome "error"`

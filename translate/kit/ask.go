@@ -12,8 +12,8 @@ import (
 // cannot edit arguments.
 const ApprovalSchema = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
 
-// A Question has the members of an AG-UI Interrupt that a dialect writes itself. A text that is
-// empty is left out, except the Reason.
+// A Question has those members of an AG-UI Interrupt that a dialect writes itself. A member with an
+// empty text is left out. Only the Reason is always written.
 type Question struct {
 	Reason     string
 	Message    string
@@ -43,8 +43,8 @@ func (q Question) Object() []byte {
 	return append(o, '}')
 }
 
-// FirstText returns the first member of an object that is a text and not empty, or "" if there is
-// none.
+// FirstText returns the first string at one of the paths that is not empty. It returns "" if there
+// is no such string, or if the value is not an object.
 func FirstText(object gjson.Result, paths ...string) string {
 	if object.IsObject() {
 		for _, path := range paths {

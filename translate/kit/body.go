@@ -38,7 +38,7 @@ func AppendMember(object []byte, key, value string) []byte {
 	return append(object, value...)
 }
 
-// AppendElement appends a JSON text to an array that begins with '[' and is not closed yet.
+// AppendElement appends the JSON value to an array that begins with '[' and is not closed yet.
 func AppendElement[T string | []byte | json.RawMessage](array []byte, value T) []byte {
 	if len(array) > 1 {
 		array = append(array, ',')
@@ -46,8 +46,8 @@ func AppendElement[T string | []byte | json.RawMessage](array []byte, value T) [
 	return append(array, value...)
 }
 
-// MapMembers returns an object with the same keys and the values that value returns. Members for
-// which it returns "" are left out.
+// MapMembers returns an object with the same keys. The JSON of each member is the result of the
+// function value. If that result is "", the member is left out.
 func MapMembers(object gjson.Result, value func(k, v gjson.Result) string) []byte {
 	out := append(make([]byte, 0, len(object.Raw)), '{')
 	object.ForEach(func(k, v gjson.Result) bool {

@@ -155,7 +155,7 @@ func WithResults(r *translate.Request, before, results []agui.Message) []agui.Me
 	return append(list, waiting...)
 }
 
-// CallIDs returns the ids of the calls of a message, in any spelling.
+// CallIDs returns the ids of the calls in a message. It reads keys in any spelling.
 func CallIDs(m agui.Message) []string {
 	if m.Plain {
 		return nil

@@ -166,7 +166,7 @@ func (p *Plain) WithoutOldCalls(r *translate.Request) agui.RunInput {
 		if len(out.Messages) == len(in.Messages) {
 			return in
 		}
-		in = out // without results, so the next round removes their calls
+		in = out // the next round removes the calls whose results are gone
 	}
 }
 

@@ -37,8 +37,8 @@ const approvalPrefix = "ficc_"
 // IsApprovalID reports whether .NET made the id, for an approval.
 func IsApprovalID(id string) bool { return strings.HasPrefix(id, approvalPrefix) }
 
-// CallOf returns the id of the call that an approval of .NET is about. is is true if .NET made the
-// id of the approval.
+// CallOf returns the id of the call that an approval of .NET is about. The second result is true if
+// .NET made the id of the approval.
 func CallOf(id string) (call string, is bool) { return strings.CutPrefix(id, approvalPrefix) }
 
 // ApprovalID returns the id of an approval with the prefix that newer versions of .NET add.

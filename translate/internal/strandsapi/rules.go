@@ -57,8 +57,8 @@ func (r Rules) Answer(name string) (Rule, bool) {
 	return r.first(name, func(r Rule) bool { return r.Profile != "" })
 }
 
-// Interpret reads answers whose meaning is unclear by the rules; see translate.Interpreter. name
-// returns the name of a question.
+// Interpret sets the meaning of those answers whose meaning is still unclear, by the words of the
+// rules (see translate.Interpreter). The function name returns the name of an interrupt.
 func (r Rules) Interpret(p agui.Pause, answers []agui.Answer, read []agui.Reading, name func(agui.Interrupt) string) {
 	asked := p.Indexed()
 	for n, a := range answers {

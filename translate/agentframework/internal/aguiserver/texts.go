@@ -8,6 +8,6 @@ const (
 	textNoIDs         = "the backend asked under an empty id, or twice under the same id, so it cannot be answered"
 )
 
-// messageStart begins the message of the host's questions, which a person reads. Holdpoint writes
-// the same.
+// messageStart begins the message of the host's questions. A person reads it. Holdpoint begins the
+// messages that it makes in the same way.
 const messageStart = "Approval required for tool call: "
