@@ -114,7 +114,7 @@ func TestCommandsOfPages(t *testing.T) {
 		}
 		environ = append(environ, strings.ToUpper(name)+"="+path)
 	}
-	// HOME is changed above, and Go derives these from it
+	// Go derives these from HOME, which is changed above.
 	for _, tool := range []string{"GOCACHE", "GOPATH"} {
 		out, err := exec.Command("go", "env", tool).Output()
 		if err != nil {

@@ -65,7 +65,7 @@ func resolve(t *testing.T, path string) composition {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(filepath.Dir(path)) // compose-go resolves paths in its working folder
+	t.Chdir(filepath.Dir(path)) // the program resolves paths in its working folder; Docker Compose resolves them in the folder of the file
 	var c composition
 	if err := json.Unmarshal([]byte(must(t, "COMPOSE", "-format", "json", path)), &c); err != nil {
 		t.Fatal(err)

@@ -515,7 +515,7 @@ func checkConfiguration(t *testing.T, env map[string]string, command ...string) 
 			}
 			value = "https://hooks.example.com/" // in the cluster it comes from the Secret
 		}
-		if value != "" { // others with valueFrom have no value here
+		if value != "" { // other variables with valueFrom have no value here
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}

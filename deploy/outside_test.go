@@ -331,7 +331,7 @@ func TestIngressNginx(t *testing.T) {
 			if i == 2 {
 				return
 			}
-			select { // the client must first get this frame
+			select { // the next frame is sent after the client has this one
 			case <-heard:
 			case <-r.Context().Done():
 				return

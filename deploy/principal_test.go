@@ -24,8 +24,7 @@ import (
 	"time"
 )
 
-// password: password
-const users = "alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\nmallory:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n"
+const users = "alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\nmallory:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n" // with the password "password"
 
 // oauth2Proxy starts a proxy in front of upstream and returns its address. Users log in to the
 // proxy by name and password. If the variable OAUTH2_PROXY has the path of the real oauth2-proxy,
@@ -53,8 +52,7 @@ func oauth2Proxy(t *testing.T, upstream string, args []string) string {
 			r.Out.Header.Del("Authorization")
 		}}
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			// else a fast response may be cut off (golang/go#40747)
-			http.NewResponseController(w).EnableFullDuplex()
+			http.NewResponseController(w).EnableFullDuplex() // golang/go#40747: without this a fast response to a POST is cut off
 			proxy.ServeHTTP(w, r)
 		}))
 		t.Cleanup(s.Close)

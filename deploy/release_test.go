@@ -55,8 +55,7 @@ func git(t *testing.T, dir string, args ...string) {
 
 func release(dir, version, key string) (string, error) {
 	cmd := exec.Command(filepath.Join(dir, "deploy", "release.sh"), version)
-	// `make lint` runs vet
-	cmd.Env = append(os.Environ(), "TARGETS=linux/amd64 linux/arm64", "VET=no", "KEY="+key)
+	cmd.Env = append(os.Environ(), "TARGETS=linux/amd64 linux/arm64", "VET=no", "KEY="+key) // make lint runs vet
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -132,8 +131,7 @@ func TestRelease(t *testing.T) {
 	t.Run("published", func(t *testing.T) { releasePublished(t, dist) })
 	t.Run("pip", func(t *testing.T) { releaseByPip(t, dist) })
 	t.Run("npm", func(t *testing.T) { releaseByNPM(t, dist) })
-	// the last one: it changes files
-	t.Run("verified", func(t *testing.T) { releaseVerified(t, dist, key, public) })
+	t.Run("verified", func(t *testing.T) { releaseVerified(t, dist, key, public) }) // it changes files, so it is last
 	releaseRefused(t, first, second, key)
 }
 

@@ -157,7 +157,7 @@ func TestADKsCallsSurviveARestart(t *testing.T) {
 	} {
 		t.Run(test.version+" "+strings.Join(test.args, ""), func(t *testing.T) {
 			t.Parallel()
-			need(t, "adk", test.version) // installs it if needed
+			need(t, "adk", test.version) // installs the version if needed
 			s := &server{stack: stack{"adk", test.version}, ledger: filepath.Join(t.TempDir(), "ledger"), args: test.args}
 			if err := s.start(); err != nil {
 				t.Fatal(err)

@@ -132,8 +132,8 @@ func TestADKAsksForInputBesideAConfirmation(t *testing.T) {
 }
 
 // TestADKsNodeWantsAConfirmation: a node of a workflow requires a confirmation. The question must
-// describe the node and its arguments. ADK uses the same id for it in every run of the workflow, so
-// an old answer must not count for a new question.
+// describe the node and its arguments. ADK uses the same id for the confirmation in every run of
+// the workflow, and each of the runs must get its own answer.
 func TestADKsNodeWantsAConfirmation(t *testing.T) {
 	t.Parallel()
 	eachADKInput(t, func(t *testing.T, w world) {
@@ -251,7 +251,7 @@ func TestADKAsksForACredential(t *testing.T) {
 				}
 				c.refused(t, step{resume: c.answers(gives("t-1"))}, "INVALID_PAYLOAD", true)
 				c.finish(t, step{resume: c.answers(gives(payload))})
-				if w.b.mode == "resumable" { // resumable, ADK itself does not call the tool again
+				if w.b.mode == "resumable" { // ADK does not call the tool again there, with or without Holdpoint
 					w.ran(t, c)
 				} else {
 					w.ran(t, c, `read_mail {"folder":"inbox","secret":"the-agents-own-secret","token":"t-1"}`)

@@ -258,7 +258,7 @@ func TestADKsPredictedState(t *testing.T) {
 				first := w.client(t, "predict")
 				first.asksAbout(t, step{say: "write hello"}, 1)
 				if mode == "outcome" {
-					return // there ADK asks even about a declared call, see above
+					return // with the outcome the backend also reports a declared call as an interrupt, as tested above
 				}
 				first.goesOn(t, nil)
 				c := w.client(t, "predict")

@@ -33,14 +33,13 @@ func TestAegra(t *testing.T) {
 	together(t, map[string]oneAnswer{
 		"approved": {yesToServer, []string{deleteA}}, "denied": {noToServer, nil}, "cancelled": {cancelled, nil},
 	}, func(t *testing.T, c oneAnswer) {
-		// the server's thread ids are UUIDs
-		cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil)
+		cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil) // the ledger has the ids of the server, which are UUIDs
 		cl.asksAbout(t, step{say: "delete a.txt"}, 1)
 		w.ran(t, cl)
 		answered := step{resume: cl.answers(c.answer)}
 		cl.finish(t, answered)
 		w.ran(t, cl, c.want...)
-		cl.finish(t, answered) // the same answer again
+		cl.finish(t, answered) // repeat the same answer
 		w.ran(t, cl, c.want...)
 		cl.goesOn(t, nil)
 		w.ran(t, cl, c.want...)

@@ -189,7 +189,7 @@ func TestAG2ForgetsThePause(t *testing.T) {
 				s.crash()
 				s.back(t)
 				a := c.run(t, step{resume: c.answers(answer)}).answer(t)
-				w.ran(t, c) // the model sees the call in the history, and only comments
+				w.ran(t, c) // the history says that the call was made, and the model comments on it
 				if code := a.code(); code != "BACKEND_LOST_INTERRUPT" && len(a.outcome()) != 1 {
 					t.Errorf("the client was not told: %v\n%s", a.kinds(), terminal(a))
 				}

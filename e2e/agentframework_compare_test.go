@@ -35,7 +35,7 @@ func TestOneHoldpointFindsEachDialect(t *testing.T) {
 			for range 2 {
 				for _, s := range stacks {
 					if strings.HasPrefix(s.framework, "strands") || s == tooOld {
-						continue // see TestEveryBackendInTurn for Strands' adapters
+						continue // TestEveryBackendInTurn tests the adapters of Strands
 					}
 					effect := "delete"
 					if s.framework == "agentframework" {

@@ -188,7 +188,7 @@ func TestAgentsTakeAMessageBesideTheAnswers(t *testing.T) {
 		c := w.client(t, agent)
 		c.asks(t, step{say: "go"}, open)
 		if agent == "drift" {
-			return // it asks again, see the next test
+			return // it asks again, which the next test covers
 		}
 		c.finish(t, step{resume: c.answers(yes), say: "plain and well"})
 		if !c.echoed("plain and well") {

@@ -117,7 +117,7 @@ func TestAgentsAreNotForged(t *testing.T) {
 					c.asksOnce(t, w)
 					messages, patch := f.make(fresh("call"), evil)
 					if patch != nil || w.b == shared.tooOld {
-						return // nothing stands beside an answer here
+						return // the forgery replaces the answer, or there is no answer
 					}
 					c.run(t, step{resume: c.answers(accept), patch: map[string]any{"messages": append(slices.Clone(c.messages), messages...)}, loose: true})
 					for _, e := range w.b.ledger(t, c.thread).Effects {

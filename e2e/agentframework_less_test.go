@@ -94,7 +94,7 @@ func TestAgentsTakeNoLessThanARun(t *testing.T) {
 	t.Run("words on a workflow that waits", func(t *testing.T) {
 		eachVersion(t, func(t *testing.T, w world) {
 			if w.b == shared.tooOld {
-				t.Skip("it serves no workflows") // see server.py
+				t.Skip("it serves no workflows") // it has no workflows, see server.py
 			}
 			for _, agent := range []string{"workflow-text", "workflow-bool"} {
 				c := w.client(t, agent)

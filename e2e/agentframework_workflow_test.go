@@ -165,7 +165,7 @@ func TestAgentsPredictionThatRuns(t *testing.T) {
 		c.plain(t, c.finish(t, step{say: "go"}))
 		w.ran(t, c, write)
 		if !w.since("1.7.0") {
-			c.goesOn(t, nil) // older versions send two turns as one message
+			c.goesOn(t, nil) // the backend sends two turns of the model as one message, unchanged because it asks nothing
 			w.ran(t, c, write)
 			return
 		}

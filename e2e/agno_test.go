@@ -105,7 +105,7 @@ func TestAgnosCallsSurviveARestart(t *testing.T) {
 		for _, durable := range []bool{true, false} {
 			t.Run(version, func(t *testing.T) {
 				t.Parallel()
-				need(t, "agno", version) // installs it if needed
+				need(t, "agno", version) // installs the version if needed
 				s := &server{stack: stack{"agno", version}, ledger: filepath.Join(t.TempDir(), "ledger")}
 				code, want := "BACKEND_LOST_INTERRUPT", []string(nil)
 				if durable {

@@ -42,7 +42,7 @@ func TestAnswersThatNameTheirCall(t *testing.T) {
 	asked := map[string]bool{}
 	for _, f := range lostFamilies(t) {
 		if _, object := f.yes.(map[string]any); !object {
-			continue // only words answer its questions
+			continue // its questions are answered in words
 		}
 		t.Run(f.name, func(t *testing.T) {
 			w := f.at(ownHoldpoint(t, f.upstream, f.env))

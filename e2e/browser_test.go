@@ -25,7 +25,7 @@ var inBrowser struct {
 	err     error
 	driver  *driver
 	port    int     // port of the server that serves the page
-	backend *server // ag-ui-langgraph 0.0.43; allows the page of localhost
+	backend *server // ag-ui-langgraph 0.0.43, which allows the pages of localhost
 }
 
 // browsers are the names that the binary of Chromium may have. Each of these binaries can be driven
@@ -121,7 +121,7 @@ func unlistedPages() string { return fmt.Sprintf("http://127.0.0.1:%d", inBrowse
 type screen struct {
 	Question string // the open question
 	Approve  bool   // whether there is a button to approve
-	Error    string // code of a RUN_ERROR, or what the library threw
+	Error    string // the code of a RUN_ERROR, or the exception of the library
 	Log      string
 	Runs     []struct {
 		Events []event
@@ -420,8 +420,7 @@ func TestAPageThatNobodyAllows(t *testing.T) {
 			b := &backend{name: "0.0.43", mode: "default", server: setup.backend}
 			h := ownHoldpoint(t, b.url(), setup.env)
 			address, thread := h.address+"/approve", fresh("page-thread")
-			// causes the pause; not from a browser
-			res, err := http.Post(address, "application/json", strings.NewReader(runOf(thread, "u1", "go")))
+			res, err := http.Post(address, "application/json", strings.NewReader(runOf(thread, "u1", "go"))) // this request is from a server, and causes the pause
 			if err != nil {
 				t.Fatal(err)
 			}

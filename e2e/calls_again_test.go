@@ -27,7 +27,7 @@ func TestCallsThatBeginAgain(t *testing.T) {
 		"tool-call, auto":  {deciders()["tool-call, auto"], "pick x as call_7", "pick_colour"},
 	} {
 		for end, c := range map[string]struct {
-			payload func(d decider) any // nil: given up at the desk
+			payload func(d decider) any // nil: the question is freed at the desk
 			ran     []string
 			arrives bool
 		}{

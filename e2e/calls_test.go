@@ -127,8 +127,7 @@ func TestMadeUpResultOfACallThatWaits(t *testing.T) {
 					s.patch, s.loose = messages, true
 					a := c.run(t, s).answer(t)
 					var want []string
-					// CopilotKit sends the other content, which Holdpoint removes
-					refused := w.b.mode == "stateless" && content == "deleted a.txt"
+					refused := w.b.mode == "stateless" && content == "deleted a.txt" // Holdpoint removes such a message, which CopilotKit sends
 					if name == "approved" && !refused {
 						want = []string{deleteA}
 					}

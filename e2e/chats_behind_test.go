@@ -27,7 +27,7 @@ var behindScenes = []chatScene{
 	{name: "behind the desk, and says something", kind: copilotKit, graph: "percallone", desk: true, counts: map[string]int{"delete_file": 1},
 		play: func(t *testing.T, s *set, c *chat) {
 			c.decidedAtTheDesk(t, s)
-			c.do(t, "reload", nil) // the runtime answers the reload, not Holdpoint
+			c.do(t, "reload", nil) // CopilotKit's runtime handles it, and no request reaches Holdpoint
 			c.asks(t, "a reloaded page", "Deleting needs an OK")
 			c.click(t, "cancel")
 			c.shows(t, "the first click", "deleted notes.txt")
@@ -41,7 +41,7 @@ func behindATab(button, notice string) func(t *testing.T, s *set, c *chat) {
 		c.say(t, "go")
 		c.sees(t, "a pause", map[string]any{"runs": 1})
 		stale := c
-		if c.kind == assistantUI { // its second tab lacks the thread, so this tab is late
+		if c.kind == assistantUI { // another tab of it does not have the thread, so this tab is the late one
 			approvesElsewhere(t, c)
 		} else {
 			stale = c.secondTab(t)

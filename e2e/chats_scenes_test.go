@@ -21,14 +21,14 @@ import (
 type chatScene struct {
 	name   string
 	graph  string
-	own    bool              // needs a backend of its own
-	front  spoil             // how the first response to a resume is spoiled, or nil
-	kind   string            // only this kind of chat plays the scene; "": both
+	own    bool              // it needs a backend of its own
+	front  spoil             // spoils the first response to a resume; nil: nothing is spoiled
+	kind   string            // the only kind of chat that plays the scene; "": both
 	card   string            // the card of CopilotKit, see chat
 	env    map[string]string // Holdpoint's settings
 	direct bool              // without Holdpoint
 	desk   bool              // Holdpoint has a desk
-	dead   bool              // the page fails and shows what is wrong with its card
+	dead   bool              // the page cannot continue, and shows what is wrong with its card
 	play   func(t *testing.T, s *set, c *chat)
 	counts map[string]int // how often each tool has run at the end
 }
@@ -107,7 +107,7 @@ var chatScenes = []chatScene{
 			c.asks(t, "a pause", "Please confirm")
 			c.do(t, "reload", nil)
 			if c.kind == assistantUI {
-				c.say(t, "plain hello?") // its page has no history: a message asks again
+				c.say(t, "plain hello?") // its page has no history, and a message brings the question back
 			}
 			c.asks(t, "a reloaded page", "Please confirm")
 			c.click(t, "approve")
@@ -186,7 +186,7 @@ var chatScenes = []chatScene{
 			stale.click(t, "deny")
 			stale.ran(t, "the other tab", before)
 			stale.asks(t, "the other tab", "")
-			if c.kind == copilotKit { // the other page does not have the thread's messages
+			if c.kind == copilotKit { // the other page has no messages of the thread, so it shows none
 				stale.shows(t, "the other tab", `The answer was {"approved": true}`)
 			}
 			stale.sees(t, "the reason", map[string]any{"refusal": ""})

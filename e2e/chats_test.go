@@ -69,7 +69,7 @@ func startChats() error {
 // A chat is a page of CopilotKit or assistant-ui in a tab. address is that of its agent.
 type chat struct {
 	name, kind, address, thread string
-	card                        string // a card from copilotkit/cards.jsx; "": the default
+	card                        string // another card than the default, see copilotkit/cards.jsx
 }
 
 const (
@@ -79,8 +79,8 @@ const (
 
 // A view is what a person sees of a chat, and what the page's client knows.
 type view struct {
-	Card, Refusal string // the question, and why it is asked again
-	Notice        string // what became of the last request
+	Card, Refusal string // the question on the card, and the reason why it is asked again
+	Notice        string // the outcome of the last request
 	Chat, Draft   string
 	State         string
 	Pending       []string // ids of the questions that are open for the client

@@ -46,7 +46,7 @@ func (family mixedTurn) bringsAlone(t *testing.T, w world, at int, between func(
 	c.run(t, step{say: family.order(c, at), patch: tools, loose: true})
 	brought := c.brought(family.tool, "red")
 	if len(brought) == 0 {
-		return c, end // the backend sends the call only after the answer
+		return c, end // the client gets the call only after it has answered the question
 	}
 	between(c)
 	r := c.run(t, step{brings: brought, patch: tools, loose: true, empty: true})
@@ -101,7 +101,7 @@ func TestClientsCallAfterARestart(t *testing.T) {
 					_, got := family.bringsAlone(t, through, at, func(c *client) { c.moved(t, before, after) })
 					t.Logf("direct %+v, through %+v", want, got)
 					if !got.brought || !want.brought {
-						return // not every backend sends the call before the answer
+						return // the backend does not always send the client's call next to the question
 					}
 					switch {
 					case got.lost != (want.code != "" && family.finds(w)):

@@ -17,7 +17,7 @@ import (
 type mixedTurn struct {
 	name  string
 	each  func(t *testing.T, test func(t *testing.T, w world)) // runs test for each of its backends
-	start func(t *testing.T, w world) *client                  // nil: say has names of agents instead of orders
+	start func(t *testing.T, w world) *client                  // nil: say names the agent, whose turn is always the same
 	tool  string                                               // the client's tool
 	// say has two orders. At the first one the client's call comes last in the turn, at the second
 	// one first.

@@ -285,11 +285,11 @@ type client struct {
 	url     string
 	thread  string
 	proxied bool
-	nulls   bool // its backend writes null, about which the newest client warns
+	nulls   bool // its backend writes null for missing values, which Holdpoint passes on and the newest client warns about
 	// These are the client's state after its last run.
-	pending  []event // interrupts of the last RUN_FINISHED
+	pending  []event // the interrupts of the last RUN_FINISHED, also for versions without a list of their own
 	asked    bool    // whether the last run ended with interrupts
-	customs  []event // CUSTOM on_interrupt events of the last run
+	customs  []event // the CUSTOM on_interrupt events of the last run
 	messages []event
 }
 
@@ -316,13 +316,13 @@ func (c *client) another(t *testing.T) *client {
 type step struct {
 	say     string         // a user message, added before the run
 	brings  []event        // messages, added before say
-	resume  []entry        // sent by the client; before 0.0.54, by the driver
+	resume  []entry        // the resume of the request, sent by the client itself from 0.0.54 on, else by the driver
 	command any            // value of forwardedProps.command.resume
-	empty   bool           // first clears the client's open questions, or it refuses
+	empty   bool           // the client first clears its list of open questions, so that it does not refuse the run itself
 	runID   string         // "": the client chooses
 	patch   map[string]any // members that are set in the request's body
 	abortOn string         // the client disconnects after this event
-	loose   bool           // does not check the stream, as the backend errs
+	loose   bool           // the stream is not checked, because the test is about the backend's own errors
 }
 
 // An entry is one entry of the array resume.
@@ -546,7 +546,7 @@ func checkStream(t *testing.T, r report, nulls bool) {
 		}
 		for _, sent := range asked.Messages {
 			if sent.str("role") == "reasoning" {
-				continue // clients keep reasoning messages anyway
+				continue // a client keeps its reasoning messages, whatever a snapshot contains
 			}
 			if !slices.ContainsFunc(snapshot, func(m any) bool { return m.(map[string]any)["id"] == sent["id"] }) {
 				t.Errorf("the snapshot beside the pause lost message %v", sent["id"])

@@ -28,9 +28,9 @@ import (
 // and the report of that run.
 type codeRun struct {
 	code  string
-	name  string // describes the run; several can have one code
+	name  string // describes the run, if a code has several
 	play  func(t *testing.T, version string) (*client, report)
-	right func(id string) entry // answers a question asked again; nil: accept
+	right func(id string) entry // the answer to a question that is asked again; nil: an approval
 
 	// waits means that the backend still waits for an answer that Holdpoint does not know of. It
 	// does not answer the next message, but asks its question again.

@@ -141,8 +141,7 @@ func startComposeAgent(t *testing.T, f composeFile, s stack) *composeService {
 	build := f.Services.Agent.Build
 	context := filepath.Join("../deploy/compose", build.Context)
 	image := composeBuild(t, context, build.Dockerfile, map[string]func(string) error{
-		// samePins compares the installed versions
-		"pip install --no-cache-dir --no-deps -r requirements.txt": func(string) error { return nil },
+		"pip install --no-cache-dir --no-deps -r requirements.txt": func(string) error { return nil }, // the packages are installed already, and samePins compares their versions
 	})
 	port, err := quietPort()
 	if err != nil {

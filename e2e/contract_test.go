@@ -16,19 +16,18 @@ import (
 func TestARefusalLeavesAWayOn(t *testing.T) {
 	t.Parallel()
 	rejections := map[string]any{"decisions": []any{map[string]any{"type": "reject"}, map[string]any{"type": "reject"}}}
-	one := map[string]any{"count": 1} // the only payload the schema accepts; not a denial
+	one := map[string]any{"count": 1} // the schema accepts only this answer, which is not a denial
 	const stray = "nobody~knowsthisid"
 	opened := func(n int, s func(c *client) step) func(*testing.T, *client) step {
 		return func(t *testing.T, c *client) step { c.pause(t, n); return s(c) }
 	}
 	for _, test := range []struct {
-		name  string
-		graph string
-		// plays what comes first, returns the step to refuse
-		arrange func(t *testing.T, c *client) step
+		name    string
+		graph   string
+		arrange func(t *testing.T, c *client) step // plays what precedes the refusal, and returns the step that is refused
 		code    string
 		asked   bool // whether open questions are sent again
-		deny    any  // the command answer by which an old client ends them
+		deny    any  // an answer in the command form by which an old client closes the open questions
 	}{
 		{"an id that was never published", "approve", opened(1, func(c *client) step {
 			return step{resume: []entry{accept(stray)}}

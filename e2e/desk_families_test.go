@@ -23,7 +23,7 @@ import (
 // between frameworks: how a client starts, what the backend asks, and how a test finds out which
 // tools ran.
 type deskFamily struct {
-	name, version string // of the backend, and of the client
+	name, version string // name of the backend, and version of the client
 	env           map[string]string
 	upstream      string
 	b             *backend
@@ -41,7 +41,7 @@ type deskFamily struct {
 	because bool
 	// ran checks that exactly these files were deleted, each of them once.
 	ran  func(t *testing.T, w world, c *client, files ...string)
-	gate *turnstile // in front of the backend, set by the test
+	gate *turnstile // between the Holdpoint and the backend, set by the test
 	// anew means that an ordinary message starts the flow from the beginning, so the flow asks
 	// again.
 	anew bool
@@ -120,7 +120,7 @@ func deskFamilies(t *testing.T) (list []deskFamily) {
 		}
 		env, two := map[string]string{}, "delete a.txt and delete b.txt"
 		if n == 0 {
-			env, two = asStrands(), "" // a native stream shows only one of several questions
+			env, two = asStrands(), "" // a raw stream has only one of several questions
 		}
 		list = append(list, deskFamily{
 			name: "strands-ts " + mode, version: []string{newest, pinned}[n], env: env, upstream: shared.strands.server.base(),
@@ -386,8 +386,8 @@ func TestFamiliesDecidedAtTheDesk(t *testing.T) {
 			})
 			for _, mix := range []struct {
 				name string
-				desk [2]any // the desk's answers; nil: the chat answers
-				chat any    // how the chat answers the rest
+				desk [2]any // the desk's answer to each question; nil: the chat answers it
+				chat any    // the chat's answer to the other questions
 				want []string
 			}{
 				{"both", [2]any{f.yes, f.yes}, nil, []string{"a.txt", "b.txt"}},
@@ -435,7 +435,7 @@ type turnstile struct {
 	mu     sync.Mutex
 	holds  string // "before", "behind" or ""
 	inside chan struct{}
-	last   map[string][]event // messages of each thread's last request with messages
+	last   map[string][]event // the messages of the last request of each thread that had messages
 }
 
 func newTurnstile(t *testing.T, target string) *turnstile {
@@ -488,8 +488,7 @@ func reverse(t *testing.T, to string) http.Handler {
 	}
 	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// else a fast response is cut off (golang/go#40747)
-		http.NewResponseController(w).EnableFullDuplex()
+		http.NewResponseController(w).EnableFullDuplex() // golang/go#40747: else a fast answer to a POST is cut
 		proxy.ServeHTTP(w, r)
 	})
 }
@@ -536,7 +535,7 @@ func TestFamiliesKilledAtTheDesk(t *testing.T) {
 	t.Parallel()
 	var all sync.WaitGroup
 	defer all.Wait()
-	room := make(chan struct{}, 7) // mostly waits for a lease, so not limited by -parallel
+	room := make(chan struct{}, 7) // each test waits for a lease most of the time, so it does not count for -parallel
 	for _, f := range deskFamilies(t) {
 		if f.brief {
 			continue

@@ -83,8 +83,8 @@ func TestDeskShowsWhatInterruptAsksOfAServer(t *testing.T) {
 	t.Parallel()
 	type scene struct {
 		graph, answers string // graph, and the value of HOLDPOINT_ANSWERS
-		message        any    // message that the desk shows
-		calls, states  string // the desk shows the call, or the agent's fields
+		message        any    // the message that the desk shows
+		calls, states  string // the call that the desk shows for an approval, or the fields that the agent sent
 		decision       string
 		payload        any
 		want           []string

@@ -31,7 +31,7 @@ const deskToken = "0123456789abcdef0123456789abcdef"
 // variables.
 func newDeskOf(t *testing.T, upstream string, more ...map[string]string) *deskAPI {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "desk") // a socket's path must be short
+	dir, err := os.MkdirTemp("", "desk") // not in the test's folder, because the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestDecidedAtTheDesk(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.backends {
 		if b.name == "0.0.43-quiet" {
-			continue // has no question ids, which the desk does not need
+			continue // its questions have no ids, which makes no difference at the desk
 		}
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
@@ -228,7 +228,7 @@ func TestAgentsDecidedAtTheDesk(t *testing.T) {
 			w.h = d.h
 			for _, test := range []struct {
 				name, agent string
-				decisions   []any // the desk's answers; nil: the chat answers
+				decisions   []any // the desk's answer to each question; nil: the chat answers it
 				want        []string
 			}{
 				{"approved", "approve", []any{yes}, []string{deleteA}},
@@ -285,7 +285,7 @@ func TestPartlyDecidedAtTheDesk(t *testing.T) {
 	decisions := map[bool]string{true: "approve", false: "deny"}
 	for _, b := range shared.backends {
 		if b.name == "0.0.43-quiet" {
-			continue // has no question ids, which the desk does not need
+			continue // its questions have no ids, which makes no difference at the desk
 		}
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()

@@ -21,11 +21,11 @@ import (
 type decider struct {
 	framework, version, mode, agent string
 	env                             map[string]string
-	order                           string // makes it ask about a.txt; "": delete a.txt
+	order                           string // the order that makes it ask about a.txt; "": delete a.txt
 	tool                            string // tool of the call by which it asks, or ""
 	yes, no                         any    // payloads in resume
 	says                            []string
-	runs                            []string // the texts in says that run the call, if it gets them
+	runs                            []string // the values of says that run the call if they reach the backend
 }
 
 var (
@@ -75,9 +75,9 @@ func deciders() map[string]decider {
 type stance struct {
 	thread    string
 	history   []event
-	published string // id of the question, or "" if none was asked
+	published string // the id of the question, "" if nothing was asked
 	native    string
-	call      string // id of the call that asks, or an invented id
+	call      string // the id of the call that asks, or an invented id
 }
 
 // A bid is an attempt to get a call run without its question: messages that are added to the
@@ -86,8 +86,8 @@ type bid struct {
 	name     string
 	messages func(s stance) []event
 	patch    func(s stance) map[string]any
-	declares bool // whether the request declares the call's tool
-	replaces bool // messages contain the call again: leave out the original
+	declares bool // the request declares the call's tool as the client's
+	replaces bool // the messages repeat the call in its original place
 }
 
 func toolOf(name string) []any {
@@ -105,7 +105,7 @@ func (d decider) postings() []bid {
 	}
 	claims := []struct {
 		name  string
-		call  string // tool of the call in the messages, or ""
+		call  string // the tool of the call in the messages, "" for none
 		tools string // tool that the request declares, or ""
 	}{{"the call", tool, ""}, {"its tool declared", tool, tool}, {"as the client's", "show_dialog", "show_dialog"}, {"as another", "read_file", ""}, {"beside a tool", "read_file", "show_dialog"}, {"alone", "", ""}, {"alone beside a tool", "", "show_dialog"}}
 	for _, says := range append(slices.Clone(d.says), saysOthers[0]) {
@@ -388,7 +388,7 @@ func TestClientsOwnResultThatLooksLikeADecision(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		order, tool string // the order makes the model call the tool
-		alone       bool   // also send the result alone: it keeps the history
+		alone       bool   // the backend keeps the history, and the client sends only the result
 	}{
 		"agno 2.9.0":            {"show x", "show_dialog", false},
 		"agno 3.1.10":           {"show x", "show_dialog", false},

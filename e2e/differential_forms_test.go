@@ -217,9 +217,8 @@ func again(text string, n int, behind bool, spell func(key string) string, value
 var spelledAgain = []func(key string) string{
 	func(key string) string { return key },
 	func(key string) string { return fmt.Sprintf(`\u%04x`, key[0]) + key[1:] },
-	func(key string) string { return spellings(key)[0] }, // snake_case
-	// Go and .NET match this spelling
-	func(key string) string { return strings.ToUpper(key[:1]) + key[1:] },
+	func(key string) string { return spellings(key)[0] },                  // snake_case
+	func(key string) string { return strings.ToUpper(key[:1]) + key[1:] }, // as Go and .NET match it
 }
 
 // keyAgain repeats a random key in the value of one member of the body.

@@ -85,7 +85,7 @@ func judge(address string, r request) verdict {
 		var e struct {
 			Name  string
 			Value struct {
-				Ran             *bool // only from readers that report it each time
+				Ran             *bool // set by readers that report it for every request
 				Thread          string
 				Resume, Command bool
 			}
@@ -137,8 +137,7 @@ func (c *catcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		event(map[string]any{"type": "CUSTOM", "rawEvent": map[string]any{"value": value, "id": strings.Repeat("ab", 16)}, "name": "on_interrupt", "value": text(value)})
 	}
 	end := map[string]any{"type": "RUN_FINISHED", "threadId": in.ThreadID, "runId": in.RunID}
-	// two calls as of 1.0.0rc7; no request here answers both
-	if bytes.Contains(body, []byte("please approve")) {
+	if bytes.Contains(body, []byte("please approve")) { // the events of 1.0.0rc7; it asks about two calls, because no request below answers both
 		end["interrupt"] = []any{map[string]any{"id": "c1", "value": map[string]any{}}, map[string]any{"id": "c2", "value": map[string]any{}}}
 		for _, call := range []string{"c1", "c2"} {
 			event(map[string]any{"type": "TOOL_CALL_START", "toolCallId": call, "toolCallName": "rm"})
@@ -359,7 +358,7 @@ var encodingNames = func() []string {
 // An answerForm is one format of an answer that could reach a graph. Each part of it can be spelled
 // differently.
 type answerForm struct {
-	resume, interruptID, status, payload string // keys of the resume array and its entries
+	resume, interruptID, status, payload string // the keys of the resume array and of its entries
 	forwarded, command, inner            string // keys on the way to command.resume
 	resolved, value                      string // values as JSON text
 	array, props                         bool   // whether it has the resume array and the command
@@ -606,7 +605,7 @@ type course struct {
 	asks    string // the message at which the catcher pauses
 	bare    bool   // whether a run without a thread counts as a run
 	word    string // the key of a decision in a message; "": accepted
-	every   int    // of the many attempts with only an answer, play each n-th
+	every   int    // of the attempts that contain a whole answer, the readers get one in so many, because they treat all of these alike
 }
 
 func TestNothingIsSteeredAroundTheContract(t *testing.T) {

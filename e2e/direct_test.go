@@ -186,7 +186,7 @@ func TestDirectWhatCountsAsAnAnswer(t *testing.T) {
 	eachBackend(t, func(t *testing.T, b *backend) {
 		for _, test := range []struct {
 			value any
-			got   string // the graph's answer as JSON, or "asked again"
+			got   string // the answer that the graph got, as JSON, or "asked again"
 		}{
 			{"42", "42"}, {"Bob", `"Bob"`}, {"", `""`}, {0, "0"}, {[]any{}, "[]"}, {map[string]any{}, "asked again"}, {none{}, "asked again"},
 			{map[string]any{strings.Repeat("f", 32): "x"}, "asked again"},

@@ -128,8 +128,7 @@ func TestQuestionsAsTextsOnNewThreads(t *testing.T) {
 			}
 			last := &handChat{t: t, address: h.address + "/" + c.agent, thread: threads.list[4], messages: threads.messages[4]}
 			_, told := last.run(`"tools":[],"context":[],"state":{},"forwardedProps":{}`)
-			// stores the messages it gets, as clients do
-			for _, line := range strings.Split(told, "\n") {
+			for _, line := range strings.Split(told, "\n") { // the client stores the messages that it gets
 				var ev struct {
 					Type     string
 					Messages []json.RawMessage
@@ -198,7 +197,7 @@ func TestAGUIClientBeforePythonBackends(t *testing.T) {
 	type place struct {
 		b          *backend
 		agent, say string
-		refuses    int // its HTTP status for a request without ids, or 0
+		refuses    int // the HTTP status for a request without ids, 0 if the backend requires none
 	}
 	at := func(framework, version, mode string) *backend {
 		return &backend{name: framework + " " + version, mode: mode, server: need(t, framework, version)}

@@ -130,7 +130,7 @@ type dotnetScene struct {
 	name string
 	does func(c *dotnetChat)
 	ran  []string
-	lost bool // Holdpoint is restarted, so an approval may be refused
+	lost bool // Holdpoint loses its record: it must not carry out an approval, and the chat must continue
 	only bool // only for hosts with the SDK's model
 }
 
@@ -192,8 +192,8 @@ func dotnetScenes() []dotnetScene {
 // A dotnetEnd describes how a chat ended.
 type dotnetEnd struct {
 	unsafe  bool // an action ran unapproved, or twice
-	unasked bool // an action ran without a question to the application
-	dead    bool // the host refuses each further request, or the client throws
+	unasked bool // an action ran, and the application got no question
+	dead    bool // the host refuses all further requests of the client, or the client throws
 	missing bool // an approved action did not run
 	told    bool // the application got an error before the chat continued
 	says    string

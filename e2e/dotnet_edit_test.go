@@ -105,7 +105,7 @@ func TestDotNetEditsOnANewThread(t *testing.T) {
 					call.Arguments = json.RawMessage(fmt.Sprintf(`{"path":%q}`, path))
 					return app.Send(dotnetclient.NewMessage("user", &dotnetclient.ApprovalAnswer{ID: q.ID, Approved: true, Call: &call}))
 				}
-				if shown == "native" { // with another message id, nothing finds the question
+				if shown == "native" { // an answer with another message id does not find the question
 					other := *said
 					other.ID = randomID()
 					if answers(&other, "y.txt"); len(ledger.Total()) > 0 {
@@ -125,7 +125,9 @@ func TestDotNetEditsOnANewThread(t *testing.T) {
 	}
 }
 
-// with another message id, nothing finds the question
+// TestDotNetEditsAtTheDesk: with a host that runs the arguments of an answer, a person at the desk
+// may change the arguments of a call. The changed call must run once, and the audit must mark the
+// change.
 func TestDotNetEditsAtTheDesk(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)

@@ -33,7 +33,7 @@ func TestDotNetHistories(t *testing.T) {
 				}
 				for _, situation := range []string{"the record is there", "restarted"} {
 					if situation == "restarted" && dialect == "auto" {
-						continue // then Holdpoint does not know the path's dialect
+						continue // Holdpoint does not know the dialect of the path
 					}
 					for _, between := range []string{"words", "reasoning", "an activity", "reasoning, an activity and words"} {
 						t.Run(fmt.Sprint(host, "/", situation, "/", between), func(t *testing.T) {

@@ -26,7 +26,7 @@ type handChat struct {
 	address  string
 	thread   string
 	threads  bool   // whether each run uses a new thread
-	version  string // declared protocol version; "" as in an older client
+	version  string // the protocol version that it declares, "" for an older client
 	runs     int
 	messages []string
 	calls    []string // ids of the calls in the last response
@@ -372,7 +372,7 @@ func TestHonestCallOfAContinuation(t *testing.T) {
 			h, restarted := ownHoldpoint(t, backends.URL, env), ownHoldpoint(t, backends.URL, env)
 			for _, line := range []scripted.Line{scripted.LineHead, scripted.LineNew, scripted.LineSDK} {
 				for name, then := range map[string]struct {
-					at     *holdpoint // gets the client's result
+					at     *holdpoint // the Holdpoint that gets the result
 					fork   bool
 					behind string
 				}{
@@ -407,7 +407,7 @@ func TestHonestCallOfAContinuation(t *testing.T) {
 						}
 						got, gotStatus, told, goesOn := play(h, then.at)
 						if then.at == restarted {
-							want, on = 0, true // Holdpoint does not know the call
+							want, on = 0, true // Holdpoint has no record of the call
 						}
 						if on && !goesOn {
 							t.Error("the chat does not go on")

@@ -67,7 +67,7 @@ func TestAnswerOnAnotherThreadAtAnotherReplica(t *testing.T) {
 						first.kill()
 						second = restart(t, first, host.URL, env)
 					}
-					// sends the answer three times
+					// The answer is sent three times.
 					for n, h := range []*holdpoint{second, first, second} {
 						if n == 1 && !s.shared {
 							continue

@@ -146,14 +146,14 @@ func TestTwoReplicas(t *testing.T) {
 		one, two := ownHoldpoint(t, b.url(), env), ownHoldpoint(t, b.url(), env)
 		w := world{b: b, h: &holdpoint{address: inTurn(t, one, two).URL}, version: newest}
 		approved, other := w.paused(t, "approve", 1), (*client)(nil)
-		other = approved.another(t) // another tab, whose answer gets to the first replica
+		other = approved.another(t) // the page in another tab, whose answer reaches the first replica
 		yes := step{resume: []entry{accept(approved.pending[0].str("id"))}}
 		approved.finish(t, yes)
 		other.finish(t, yes)
 		w.did(t, approved, 2, map[string]int{"delete": 1})
 
 		left := w.paused(t, "approve", 1)
-		one.kill() // the question is in the store, whichever replica has asked
+		one.kill() // whichever replica has asked, the other has the question in the store
 		w.h = two
 		left.url = two.address + "/approve"
 		moved := newClient(t, shared.through, newest, two.address+"/approve", left.thread, left.messages)

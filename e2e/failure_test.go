@@ -19,10 +19,9 @@ import (
 type front struct {
 	address string
 	server  *http.Server
-	// handles POST requests while the front fails
-	ends  func(w http.ResponseWriter, r *http.Request)
-	fails atomic.Bool
-	proxy *httputil.ReverseProxy
+	ends    func(w http.ResponseWriter, r *http.Request) // serves POSTs in place of the backend while it fails
+	fails   atomic.Bool
+	proxy   *httputil.ReverseProxy
 }
 
 func newFront(t *testing.T, b *backend, ends func(w http.ResponseWriter, r *http.Request)) *front {

@@ -34,17 +34,17 @@ const patience = 90 * time.Second
 // thread, and every test uses threads of its own.
 var shared struct {
 	binary    string
-	dir       string   // for files of the processes, removed at the end
+	dir       string   // for files of the processes; removed at the end
 	python    sync.Map // maps a stack to its Python interpreter or its node
 	backends  []*backend
 	proxies   map[string]*holdpoint // by the name of the backend
-	agents    []*backend            // Agent Framework: each version in each mode
-	tooOld    *backend              // an Agent Framework before 1.0.0rc7
+	agents    []*backend            // every version of Agent Framework in every mode
+	tooOld    *backend              // the version of Agent Framework before 1.0.0rc7
 	auto      *holdpoint            // in front of every Agent Framework
-	strandsPy []*server             // Strands in Python: each version
+	strandsPy []*server             // every version of Strands in Python
 	strands   *strandsTS
-	through   *driver // clients of Holdpoint; no stream may break off
-	direct    *driver // clients of backends, without Holdpoint
+	through   *driver // clients of Holdpoint, which must never get a broken stream
+	direct    *driver // clients of a backend without Holdpoint
 }
 
 // A stack is one version of a framework's adapter. framework is the folder with its server, and
@@ -150,8 +150,7 @@ func setUp() error {
 		install = append(install, func() (err error) { interpreters[i], err = environment(python, s); return })
 		ledger := ""
 		if strings.HasPrefix(s.framework, "strands") {
-			// its files and sessions are next to it
-			ledger = filepath.Join(dir, s.framework+"-"+s.version)
+			ledger = filepath.Join(dir, s.framework+"-"+s.version) // the files and sessions are next to it
 		}
 		start = append(start, func() (err error) { servers[i], err = startServer(s, ledger); return })
 	}
@@ -636,12 +635,12 @@ type ledger struct {
 		Prompt      any    // native Strands: the prompt
 		Resume      any    // adapters of Strands and LangGraph: the resume array
 		Command     any    // LangGraph's adapter: command.resume
-		Key, Auth   string // LangGraph's own server: x-api-key, Authorization
+		Key, Auth   string // of LangGraph's own server: x-api-key and Authorization
 	}
 	Files []string // files that the thread still has
 	Seen  []struct {
-		Complaints []string // agents: what a provider would refuse
-		Results    []string // agents: the results that the model got
+		Complaints []string // of an agent: the parts of its model's input that a provider would refuse
+		Results    []string // of an agent: the results in its model's input
 	}
 }
 

@@ -24,7 +24,7 @@ type twiceBackend struct {
 	// If the last of the two equal keys is read, the run approves a call: the waiting call, or an
 	// invented one. history has the client's messages as JSON, without brackets.
 	bodies map[string]func(history, call, native string) string
-	fooled string // the body that the backend reads as an approval
+	fooled string // the name of the body that the backend itself reads as an approval of the waiting call
 }
 
 // twiceRun returns the body of a run. messages is the content of its member messages, and more has

@@ -30,7 +30,7 @@ func eachElicitation(t *testing.T, test func(t *testing.T, w world)) {
 	})
 	t.Run("typescript adapter", func(t *testing.T) {
 		t.Parallel()
-		need(t, "langgraph-server", "1.5.1") // the adapter is one of its packages
+		need(t, "langgraph-server", "1.5.1") // the adapter is in its packages
 		s := need(t, "langgraph-server-py", "0.16.7")
 		test(t, world{b: &backend{name: "langgraph-server-py", server: s}, h: ownHoldpoint(t, s.base()+"/adapter/pays", nil), version: newest})
 	})
@@ -69,8 +69,7 @@ func TestElicitation(t *testing.T) {
 			"two rounds":                  {"pay sure then form", [][]answer{{yes}, {content}}, []string{`pay {"reference":"R-5","rounds":2}`}, "done: paid", nil},
 			"two rounds, the second a no": {"pay sure then form", [][]answer{{yes}, {no}}, nil, "done: not paid: form decline", nil},
 		}, func(t *testing.T, c scene) {
-			// the TypeScript adapter accepts only UUIDs
-			cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil)
+			cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil) // the TypeScript adapter accepts UUIDs only
 			s := step{say: c.order}
 			for n, answers := range c.rounds {
 				cl.asksAbout(t, s, len(answers))
@@ -97,8 +96,7 @@ func TestElicitation(t *testing.T) {
 // or LangGraph would store it with an error.
 func TestElicitationRefusesWhatTheFormDoesNotTake(t *testing.T) {
 	eachElicitation(t, func(t *testing.T, w world) {
-		// the TypeScript adapter accepts only UUIDs
-		cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil)
+		cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil) // the TypeScript adapter accepts UUIDs only
 		cl.asksAbout(t, step{say: "pay form"}, 1)
 		for _, payload := range []any{
 			map[string]any{"approved": true}, true, "yes", map[string]any{"reference": 5}, map[string]any{"copies": 2},

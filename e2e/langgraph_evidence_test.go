@@ -64,7 +64,7 @@ func TestAnApprovalInTheFirstNodeIsNotLost(t *testing.T) {
 		t.Run("a node that replaces the conversation", func(t *testing.T) {
 			c := w.paused(t, "replaces", 1)
 			s := c.answer(c.answers(accept), yes)
-			if w.b.mode == "quiet" { // its stream looks like that of a restarted graph
+			if w.b.mode == "quiet" { // without RAW events the stream is that of a graph that starts again
 				c.refused(t, s, "RESUME_IN_DOUBT", false)
 			} else {
 				c.finish(t, s)

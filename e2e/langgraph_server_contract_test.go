@@ -161,7 +161,7 @@ func TestLangGraphServerKeys(t *testing.T) {
 func TestLangGraphServerRestarts(t *testing.T) {
 	t.Parallel()
 	together(t, langGraphServers, func(t *testing.T, s stack) {
-		need(t, s.framework, s.version) // installs it if needed
+		need(t, s.framework, s.version) // installs the version if needed
 		one, err := startServer(s, filepath.Join(t.TempDir(), "ledger"))
 		if err != nil {
 			t.Fatal(err)

@@ -174,7 +174,7 @@ func sent(t *testing.T, method, address, target, body, header string) (int, []by
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.HasPrefix(at, "//") { // else net/http takes the first segment for a host
+	if strings.HasPrefix(at, "//") { // net/http would read the first segment as a host
 		at = "//" + base.Host + at
 	}
 	req := &http.Request{Method: method, URL: &url.URL{Scheme: base.Scheme, Host: base.Host, Opaque: at, RawQuery: query}, Header: http.Header{}}

@@ -21,7 +21,7 @@ type tellers struct {
 func eachTellers(t *testing.T, graph string, test func(t *testing.T, p tellers)) {
 	t.Helper()
 	t.Parallel()
-	need(t, "langgraph-server", "1.5.1") // the adapter is one of its packages
+	need(t, "langgraph-server", "1.5.1") // the adapter is in its packages
 	s := need(t, "langgraph-server-py", "0.16.7")
 	ours, theirs := ofServer(t, s, graph, nil), ownHoldpoint(t, s.base()+"/adapter", nil)
 	together(t, map[string]string{"client-" + newest: newest, "client-" + pinned: pinned}, func(t *testing.T, version string) {

@@ -16,8 +16,8 @@ func TestAnExpiredQuestion(t *testing.T) {
 		t.Parallel()
 		c := w.paused(t, "approve", 1)
 		approval := c.answer(c.answers(accept), yes)
-		approval.empty = true       // else a client since 0.0.54 would not send it
-		time.Sleep(7 * time.Second) // the expiry, and 5 seconds of grace
+		approval.empty = true       // otherwise a client from 0.0.54 on would not send it
+		time.Sleep(7 * time.Second) // the expiry and the 5 seconds of grace must pass
 		c.refused(t, approval, "INTERRUPT_EXPIRED", true)
 		w.did(t, c, 1, nil)
 		// A client up to 0.0.59 refuses further runs of a thread whose interrupt has expired. A new
@@ -101,7 +101,7 @@ func TestAShutdownInMidResume(t *testing.T) {
 			after := ownHoldpoint(t, b.url(), nil)
 			c.d.call(t, "new", map[string]any{"client": c.name, "version": version, "url": after.address + "/approve", "threadId": c.thread, "messages": c.messages}, &struct{}{})
 			c.pending, c.asked = nil, false
-			c.recovers(t, yes) // it may ask again: it still has the approval
+			c.recovers(t, yes) // the backend may ask again; it still has the approval
 		})
 	}
 }

@@ -80,8 +80,8 @@ func (l *lossy) keepsCalls(t *testing.T, c *client) (reached int64) {
 
 const (
 	passes      int32 = iota
-	breaksEarly       // the backend gets nothing of the request
-	breaksLate        // the backend has acted, and its response is lost
+	breaksEarly       // the backend gets no byte of the request
+	breaksLate        // the backend has done its work, and no byte of its response is sent
 )
 
 func newLossy(t *testing.T, upstream string) *lossy {
@@ -101,7 +101,7 @@ func newLossy(t *testing.T, upstream string) *lossy {
 		}
 		body, err := io.ReadAll(req.Body)
 		if err != nil {
-			return // the client is gone
+			return // the client has disconnected
 		}
 		req.Body = io.NopCloser(bytes.NewReader(body))
 		var in wireInput
@@ -147,8 +147,7 @@ func lostFamilies(t *testing.T) []deskFamily {
 		}
 	}
 	for _, f := range list {
-		// else Holdpoint does not know the dialect of the path after a restart
-		if f.name == "strands-ts agui/hook" {
+		if f.name == "strands-ts agui/hook" { // without the setting Holdpoint does not know the dialect of the path after a restart
 			f.name, f.env = "strands-ts agui/hook, named", map[string]string{"HOLDPOINT_DIALECT": "aws-strands"}
 			list = append(list, f)
 		}
@@ -294,7 +293,7 @@ func (f *deskFamily) locked(situation, way string) bool {
 		return true
 	}
 	if f.name == "strands-ts agui/hook, named" && way == "writes" {
-		return true // no client has named the question before the message
+		return true // the message is sent before any client has named the question
 	}
 	// These families continue only if a client names the question. After a reload of the page, the
 	// client does not name it.
@@ -340,7 +339,7 @@ func (f *deskFamily) denies(situation, way string) bool {
 // and the chat must continue.
 func TestAQuestionThatOnlyTheBackendKnows(t *testing.T) {
 	t.Parallel()
-	var reached atomic.Int64 // messages with calls that arrived after a restart
+	var reached atomic.Int64 // messages with calls that reached a backend after a restart
 	t.Cleanup(func() {
 		if reached.Load() == 0 && !t.Failed() && !t.Skipped() {
 			t.Error("no message with a call has reached a backend after a restart")
@@ -404,8 +403,7 @@ func TestAQuestionThatOnlyTheBackendKnows(t *testing.T) {
 						}
 						f.ran(t, w, c, ran...)
 						if situation == "restarted" {
-							// even if the client has named the lost question
-							reached.Add(witness.keepsCalls(t, c))
+							reached.Add(witness.keepsCalls(t, c)) // also if the client has named the lost question
 						}
 						if on, locked := f.getsOn(t, c), f.locked(situation, way.name) || f.repeats(situation); on == locked {
 							t.Errorf("the chat goes on: %v", on)

@@ -283,8 +283,7 @@ func TestAdminAddressInUse(t *testing.T) {
 	}
 	var s admin.Settings
 	g := variables.Group{Prefix: prefix, Options: &s}
-	// Given is not set, so this counts as the default
-	g.Read(map[string]string{"HOLDPOINT_ADMIN_LISTEN": taken.Addr().String()})
+	g.Read(map[string]string{"HOLDPOINT_ADMIN_LISTEN": taken.Addr().String()}) // the test sets no Given, so it counts as the default
 	g.Check()
 	var log strings.Builder
 	probes, err := s.New(nil, nil, slog.New(slog.NewTextHandler(&log, nil)))
@@ -326,8 +325,7 @@ func TestAThousandStreams(t *testing.T) {
 		<-b.begun
 	}
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.Process.Pid))
-	// only Linux lists open files
-	if err == nil && (len(open) < 2*streams || len(open) > 2*streams+50) {
+	if err == nil && (len(open) < 2*streams || len(open) > 2*streams+50) { // open files can be counted on Linux only
 		t.Errorf("%d open files for %d streams, want two for each", len(open), streams)
 	}
 	p.Process.Signal(syscall.SIGTERM)
@@ -558,14 +556,13 @@ func TestTheTimesOfTheEnd(t *testing.T) {
 	for _, tt := range []struct {
 		what           string
 		delay, timeout time.Duration
-		streams        time.Duration // after which the streams end by themselves
-		deaf           bool          // whether streams ignore that they are ended
-		drained        time.Duration // since when it drains before the signal, or 0
-		second         time.Duration // when the second signal comes, or 0
+		streams        time.Duration // time until the streams end by themselves
+		deaf           bool          // whether the streams do not end when they are told to
+		drained        time.Duration // time of a drain before the signal, 0 for none
+		second         time.Duration // time of the second signal, 0 for none
 		interrupt      bool          // whether the signal is INT
 
-		// times after the signal; told is when streams are ended, or never
-		closes, told, ends time.Duration
+		closes, told, ends time.Duration // times after the signal; told is never if the streams end by themselves
 		code               int
 	}{
 		{what: "nothing is open", delay: 5 * time.Second, timeout: 20 * time.Second, closes: 5 * time.Second, told: never, ends: 5 * time.Second},
@@ -640,7 +637,7 @@ func TestTheTimesOfTheEnd(t *testing.T) {
 					t.Errorf("exit %d, closed %v, told %v, ended %v; want %d, %v, %v, %v",
 						got, closes, time.Duration(told.Load()), ends, tt.code, tt.closes, tt.told, tt.ends)
 				}
-				time.Sleep(time.Minute) // so that goroutines end that nothing waited for
+				time.Sleep(time.Minute) // so that goroutines that were not waited for end too
 			})
 		})
 	}

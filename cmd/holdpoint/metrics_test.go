@@ -24,8 +24,7 @@ func TestMetricsOfTheBinary(t *testing.T) {
 	ask(t, addr, "r2", fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":true}]`, id[1]))
 	ask(t, addr, "r3", `,"resume":[{"interruptId":"nobody","status":"resolved"}]`)
 	var text string
-	// a run is counted shortly after its stream
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) { // a run is counted when it has ended, after its stream
 		res, err := http.Get("http://" + at + "/metrics")
 		if err != nil {
 			t.Fatal(err)

@@ -99,7 +99,7 @@ type typist struct {
 	*testing.T
 	dir     string
 	environ []string
-	replace []string // old and new texts in turn, replaced in commands
+	replace []string // pairs of old and new texts, to change commands before they run
 	typed   map[string]bool
 }
 
@@ -149,8 +149,7 @@ func TestCommandsOfPages(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "curl", "openssl"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			// make unit must work with Go alone
-			t.Skipf("no %s on this machine; make test has it", tool)
+			t.Skipf("no %s on this machine; make test has it", tool) // make unit must need Go only
 		}
 	}
 	upstream := httptest.NewServer(http.HandlerFunc(refunder))

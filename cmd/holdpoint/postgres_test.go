@@ -106,7 +106,7 @@ func survives(t *testing.T, server interface {
 	server.Restart()
 	p.wait(t, "the store is there")
 	until(t, probes, "ready", 0, "store: ok")
-	if secret == redisSecret { // for one engine: noticing the loss takes seconds
+	if secret == redisSecret { // for one engine only, because it takes seconds until a lost server is noticed
 		metric(t, probes, "holdpoint_store_up 1")
 		server.Stop()
 		until(t, probes, "ready", 0, "store: lost since")

@@ -148,7 +148,7 @@ func TestHangupUnderLoad(t *testing.T) {
 	}
 	over.Store(true)
 	logged := make(chan int, 1)
-	go func() { logged <- p.exit() }() // reads the log, so that the process never blocks
+	go func() { logged <- p.exit() }() // it reads the log, so that the process can continue to write it
 	all.Wait()
 	p.Process.Signal(syscall.SIGTERM)
 	if code := <-logged; code != 0 {
@@ -169,7 +169,7 @@ func TestHangupUnderLoad(t *testing.T) {
 		}
 		total += count
 	}
-	if delete(events, ""); len(events) > 0 { // chain.begun has no thread
+	if delete(events, ""); len(events) > 0 { // the event chain.begun has no thread
 		t.Errorf("lines of nobody: %v", events)
 	}
 	if total < hangups*each {
@@ -183,7 +183,7 @@ func TestHangupUnderLoad(t *testing.T) {
 // the end of its run reached the client. No answer may reach the backend twice, or without its line
 // in the audit. The chain of the audit must be valid.
 func TestKillsLoseNothing(t *testing.T) {
-	t.Parallel() // notices of a killed sender wait some seconds
+	t.Parallel() // notices of a thread are not sent for some seconds after their sender was killed
 	const clients = 6
 	kills, each := 4, 20
 	if testing.Short() {

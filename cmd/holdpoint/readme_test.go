@@ -14,8 +14,7 @@ import (
 // sends a message and answers the question. Only the port is changed.
 func TestReadmeCommands(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
-		// make unit must work with Go alone
-		t.Skip("no curl on this machine; make test asks for it")
+		t.Skip("no curl on this machine; make test asks for it") // make unit must need Go only
 	}
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {

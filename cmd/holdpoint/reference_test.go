@@ -199,7 +199,7 @@ func TestCheckShowsWhatIsSet(t *testing.T) {
 		}
 	}
 	everything, _, code := holdpoint(t, environ, "check", "-all")
-	// not the injector's, which check inject prints
+	// Check inject prints the injector's variables.
 	for _, v := range newSettings(dialects.All()).variables() {
 		if shown := strings.Contains(everything, v.Name+" "); code != exitOK || shown != (v.Name != routeVariable.Name) {
 			t.Errorf("exit %d, %s is shown: %v", code, v.Name, shown)

@@ -376,7 +376,7 @@ func readsScene(t *testing.T, dir, name string, engine *keptStore) {
 		t.Fatal(err)
 	}
 	agent := newSceneAgent()
-	agent.answers["again"] = 1 // got when the store was written
+	agent.answers["again"] = 1 // the first answer, which the agent got when the store was written
 	upstream := httptest.NewServer(agent)
 	defer upstream.Close()
 	environ := sceneEnviron(engine.load(t, kept), upstream.URL, audit, engine.more...)
@@ -390,7 +390,7 @@ func readsScene(t *testing.T, dir, name string, engine *keptStore) {
 			}
 		}
 	}
-	if name != "sealed" { // then only the chat's next request sends it
+	if name != "sealed" { // without keys, only the chat's next request sends the decision
 		post(t, addr, "/", "decided", "")
 	}
 	for n := 0; agent.count("decided") == 0; n++ {

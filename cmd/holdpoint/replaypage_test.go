@@ -20,8 +20,7 @@ import (
 func TestDebuggingPage(t *testing.T) {
 	for _, tool := range []string{"bash", "curl"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			// make unit must work with Go alone
-			t.Skipf("no %s on this machine; make test has it", tool)
+			t.Skipf("no %s on this machine; make test has it", tool) // make unit must need Go only
 		}
 	}
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

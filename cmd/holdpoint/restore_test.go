@@ -73,7 +73,7 @@ func TestRestoredFile(t *testing.T) {
 	end()
 	put(state, backup)
 	p, addr = start(t, environ...)
-	for range 2 { // the second run gets the recorded end
+	for range 2 { // the second request gets the recorded end
 		if text := run(yes); !strings.Contains(text, "RUN_FINISHED") || did.Load() != 1 {
 			t.Fatalf("the answer ran %d times:\n%s", did.Load(), text)
 		}

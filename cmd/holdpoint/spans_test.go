@@ -199,7 +199,7 @@ func TestSpans(t *testing.T) {
 // client's traceparent unchanged. A collector that is away or hangs must not delay anything.
 func TestNoSpans(t *testing.T) {
 	t.Parallel()
-	hangs, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never answers
+	hangs, err := net.Listen("tcp", "127.0.0.1:0") // it accepts connections and never answers
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 // A doubled is the backend of one of two agents. Both ask the same question, each in its own
 // dialect. It keeps the bodies of its requests.
 type doubled struct {
-	question string // events after RUN_STARTED, without an answer
+	question string // the events of a run without an answer, after RUN_STARTED
 	answer   string // a text that marks a body with an answer
 
 	mu     sync.Mutex

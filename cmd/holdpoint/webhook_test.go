@@ -34,7 +34,7 @@ type receiver struct {
 	mu     sync.Mutex
 	kinds  map[string]string // kind of each event, by its webhook-id
 	events map[string]string // kind and thread of each event, by its webhook-id
-	wrong  error             // the first signature error
+	wrong  error             // the first error of a signature
 }
 
 func newReceiver(t *testing.T) *receiver {
@@ -77,7 +77,7 @@ func waitFor(t *testing.T, what <-chan struct{}) {
 // answered. Then Holdpoint is killed, and runs without its webhook for a while. As soon as the
 // webhook is set again, every event must arrive with a valid signature.
 func TestWebhookOverAKill(t *testing.T) {
-	t.Parallel() // the notice in flight at the kill waits some seconds
+	t.Parallel() // a notice that was being sent at the kill is not sent for some seconds
 	upstream := httptest.NewServer(&asker{})
 	defer upstream.Close()
 	r := newReceiver(t)

@@ -68,8 +68,7 @@ func TestOutOfMemory(t *testing.T) {
 	url := s.install("kubernetes/sidecar.yaml", func(_ []object, d object) {
 		c := container(t, d, "holdpoint")
 		c["resources"] = object{"requests": object{"cpu": "100m", "memory": "48Mi"}, "limits": object{"memory": "48Mi"}}
-		// else Holdpoint would stay below the limit
-		setEnv(c, "HOLDPOINT_MEMORY=off", "GOMEMLIMIT=off")
+		setEnv(c, "HOLDPOINT_MEMORY=off", "GOMEMLIMIT=off") // otherwise Holdpoint would bound its memory itself
 	})
 	id := question(t, url, "memory", "ask cake")
 	p := s.pods(agentLabel)[0]

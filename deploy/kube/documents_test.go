@@ -24,7 +24,7 @@ import (
 // lists the blocks that a reader would run afterwards.
 type documented struct {
 	name, block         string
-	before              func(s *space) // prepares what the page presumes
+	before              func(s *space) // prepares what the page requires
 	deployment, service string
 	then                []later
 }
@@ -91,8 +91,7 @@ func blocks(t *testing.T) map[string]string {
 			for _, b := range pages.Blocks(string(text)) {
 				page := strings.TrimPrefix(path, checkout+"/")
 				elsewhere := b.Reason != "" || strings.HasPrefix(b.Runs, "deploy/kube: ") && !strings.HasSuffix(b.Runs, "TestDocumentedCommands")
-				// other pages need only a test without a cluster
-				if page != "docs/kubernetes.md" && page != "docs/operations.md" {
+				if page != "docs/kubernetes.md" && page != "docs/operations.md" { // for other pages a test without a cluster is enough
 					elsewhere = elsewhere || b.Runs != ""
 				}
 				if (b.Language == "" || b.Language == "sh") && !elsewhere && kubectlOrHelm.MatchString(b.Text) {
@@ -275,7 +274,7 @@ func TestAPIServerTakesAll(t *testing.T) {
 				m["namespace"] = s.name
 			}
 			if group, _, _ := strings.Cut(o["apiVersion"].(string), "/"); slices.Contains([]string{"security.istio.io", "cert-manager.io"}, group) {
-				left++ // kinds whose definitions are not on the node
+				left++ // kinds of meshes and operators, which are not on the node
 				continue
 			}
 			// Another scene may use the namespaces of the manifests at the moment, so the objects

@@ -181,8 +181,7 @@ func (s *space) rolled(deployment, selector, url string, replicas int) {
 	}
 	s.noCrash(w, names...)
 	s.note("rollout restart: %d of %d runs lost", lost, sent)
-	// the question of a sidecar's agent is lost with its pod
-	if strings.Contains(selector, "holdpoint") {
+	if strings.Contains(selector, "holdpoint") { // the agent next to a sidecar loses its question with its pod
 		yes(s.t, url, "rolled-"+s.name, id)
 	}
 }

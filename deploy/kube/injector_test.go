@@ -102,7 +102,7 @@ func TestInjector(t *testing.T) {
 	s := scene(t)
 	s.shell(`kubectl kustomize deploy/kubernetes/injector |
 		sed 's|[^ "]*/holdpoint:0.1.0|registry.example.com/holdpoint:1|' | kubectl apply -f -`)
-	t.Cleanup(func() { // if it stayed, no scene could create pods
+	t.Cleanup(func() { // otherwise no scene could create pods any more
 		for _, kind := range []string{"mutatingwebhookconfiguration", "validatingadmissionpolicybinding"} {
 			if out, err := s.try("delete", kind, "holdpoint-injector", "--ignore-not-found"); err != nil {
 				t.Error(out)

@@ -170,7 +170,7 @@ func (n *node) run(ctx context.Context) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	program, err := os.Executable() // os.Args[0] may be a relative path
+	program, err := os.Executable() // os.Args[0] may be relative to a folder that is not the node's working folder
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

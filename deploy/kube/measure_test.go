@@ -110,8 +110,7 @@ func TestMeasure(t *testing.T) {
 	list := forms()
 	t.Run("ways", func(t *testing.T) {
 		for i, f := range list {
-			// of summary.t: the drain below needs it
-			f.s = namespace(summary.t, fmt.Sprintf("measure-%d", i))
+			f.s = namespace(summary.t, fmt.Sprintf("measure-%d", i)) // it must exist until the drain
 			t.Run(f.name, func(t *testing.T) {
 				t.Parallel()
 				f.s.t = t

@@ -54,8 +54,7 @@ func programs(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
-	// the image to which a test upgrades
-	next := released[:strings.LastIndexByte(released, ':')] + ":2"
+	next := released[:strings.LastIndexByte(released, ':')] + ":2" // a test upgrades to this image
 	state := &tar.Header{Typeflag: tar.TypeDir, Name: "var/lib/holdpoint/", Mode: 0o755, Uid: 65532, Gid: 65532}
 	for _, i := range []struct {
 		file    string

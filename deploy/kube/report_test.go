@@ -104,7 +104,7 @@ type measure struct {
 	dark       time.Duration
 	lost, sent int
 	restarts   int
-	results    []string // how the lost runs ended
+	results    []string // the results of the lost runs
 }
 
 var measures struct {

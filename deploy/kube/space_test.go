@@ -28,7 +28,7 @@ type object = map[string]any
 // restricted pods to this namespace.
 type space struct {
 	t      *testing.T
-	owner  *testing.T // when this test ends, the namespace is removed
+	owner  *testing.T // at the end of this test the namespace and its servers are removed
 	name   string
 	began  time.Time
 	config string // its kubeconfig, which selects the namespace

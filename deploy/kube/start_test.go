@@ -54,8 +54,7 @@ func TestTenMinutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// in Debian it links to redis-check-rdb
-	if redis, err = filepath.EvalSymlinks(redis); err != nil {
+	if redis, err = filepath.EvalSymlinks(redis); err != nil { // it is a link to redis-check-rdb in Debian
 		t.Fatal(err)
 	}
 	own := filepath.Join(t.TempDir(), "redis-server")
@@ -76,7 +75,7 @@ func TestTenMinutes(t *testing.T) {
 	for _, b := range blocks {
 		script.WriteString(b.Text)
 	}
-	bin := t.TempDir() // for docker and make, which cannot work on the node
+	bin := t.TempDir() // replaces docker and make, because the node has no docker and no registry
 	for _, name := range []string{"docker", "make"} {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)

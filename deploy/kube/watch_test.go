@@ -35,8 +35,7 @@ func (s *space) watch(selector string) *watch {
 	}
 	go func() {
 		for ctx.Err() == nil {
-			// returns when the API server ends the watch
-			w.follow(ctx, path+"&watch=1&resourceVersion="+version)
+			w.follow(ctx, path+"&watch=1&resourceVersion="+version) // the API server may end a watch at any time
 			if next, err := w.list(path); err == nil {
 				version = next
 			}

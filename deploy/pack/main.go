@@ -56,7 +56,7 @@ type release struct {
 	time                                     time.Time
 	key                                      *signer
 
-	images []image // images for a registry; signed one by one
+	images []image // the images for the registry, which provenance and signatures name
 }
 
 // An image is an OCI image or chart of the release. file is its layout in the release's folder. It

@@ -139,7 +139,7 @@ func archive(files []file, t time.Time) ([]byte, error) {
 
 func zipped(body []byte) ([]byte, error) {
 	var b bytes.Buffer
-	w := gzip.NewWriter(&b) // writes no name and no time
+	w := gzip.NewWriter(&b) // without a name and a time
 	if _, err := w.Write(body); err != nil {
 		return nil, err
 	}

@@ -81,8 +81,7 @@ func (r *release) wheels(binaries []binary, license []byte) error {
 		w := zip.NewWriter(&out)
 		for _, f := range files {
 			h := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: r.time}
-			// made on Unix, so that installers use the mode
-			h.CreatorVersion, h.ExternalAttrs = 3<<8, uint32(0o100000|f.mode)<<16
+			h.CreatorVersion, h.ExternalAttrs = 3<<8, uint32(0o100000|f.mode)<<16 // marked as made on Unix, so that installers use the mode
 			part, err := w.CreateHeader(h)
 			if err != nil {
 				return err

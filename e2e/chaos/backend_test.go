@@ -64,14 +64,14 @@ type thread struct {
 	approved map[int]bool
 
 	cancelled map[int]bool // questions that the person has cancelled
-	ended     map[int]bool // questions whose answered run the person saw end
+	ended     map[int]bool // questions for which the person has seen the end of the run with the answer
 	last      map[int]telling
 }
 
 // A telling describes the last run in which the backend got an answer to a question.
 type telling struct {
 	bad    bool // whether the backend broke off that run
-	moment int  // when it began, see report.moment
+	moment int  // the moment of the report at which it began
 }
 
 // freed lists the dialects for which Holdpoint may send a cancel although an earlier answer was
@@ -184,7 +184,7 @@ func (th *thread) run(body []byte, calm bool, r *report) (answer string, status 
 	}
 	about := th.asked
 	if len(answered) > 0 {
-		about = answered[len(answered)-1] // the answered call; another may have been asked since
+		about = answered[len(answered)-1] // a result belongs to the call that was answered, and another question may have been asked since
 	}
 	answer = dialecttest.TextFor(answer, about)
 	th.waits = 0

@@ -206,7 +206,7 @@ func (p *person) decides(open []string) (next []string) {
 		}
 	}
 	p.w.report.count(how)
-	threads := []string{p.th.name} // one of these has the question; tried in turn
+	threads := []string{p.th.name} // one of these threads has the question; the other is tried if the first does not find it
 	if p.on != p.th.name {
 		threads = append(threads, p.on)
 	}
@@ -281,7 +281,7 @@ func (p *person) goesOn() {
 	if p.until("an ordinary run", func() bool {
 		r := p.sends(p.body(""))
 		switch {
-		case r.code == "PENDING_INTERRUPTS": // from a run whose end the person did not see
+		case r.code == "PENDING_INTERRUPTS": // the question of a run whose end the person did not see
 			p.answers(p.reloads())
 			return false
 		case len(r.asks) > 0 && !r.again():

@@ -16,7 +16,7 @@ import (
 // A reply is what a client reads from the response to one request.
 type reply struct {
 	thread   string // the thread of the request
-	refused  bool   // no connection, or a status that says try again
+	refused  bool   // there was no connection, or the HTTP status asks to try again
 	left     bool   // the client left before the end
 	cut      bool   // the stream has no end
 	code     string

@@ -53,8 +53,8 @@ type stage struct {
 	Agent  string            `json:"agent"` // the address of Holdpoint
 	Fake   string            `json:"fake"`  // the address of the backend
 	Tokens map[string]string `json:"tokens"`
-	Shots  string            `json:"shots"` // folder for the documentation's pictures, or ""
-	Keep   string            `json:"keep"`  // folder for other pictures
+	Shots  string            `json:"shots"` // the folder for the pictures of the documentation, or ""
+	Keep   string            `json:"keep"`  // a folder for other pictures
 }
 
 // startChild starts a process that is killed at the end of the test. It returns the process's

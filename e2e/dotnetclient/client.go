@@ -22,7 +22,7 @@ type Client interface {
 type Options struct {
 	Thread string // ConversationId
 	Tools  []Tool
-	noted  string // thread that the SDK's client stored here
+	noted  string // the thread that the SDK's client has stored in these options
 }
 
 // A Tool is a tool of the client. If Run is nil, the tool is declared but not run.

@@ -23,7 +23,7 @@ type (
 		ID, Name      string
 		Arguments     json.RawMessage // an object; nil means null
 		Informational bool
-		thread        string // thread of the run with a client's call; the next run uses it too
+		thread        string // the thread of the run that called a tool of the client, which the run with its result uses too
 	}
 
 	// A Result is the result of a tool call. Value is a string or a json.RawMessage.

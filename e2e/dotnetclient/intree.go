@@ -12,7 +12,7 @@ import (
 type InTreeClient struct {
 	Connection
 	Invoking
-	Reasoning bool // since 1.5.0: reads REASONING_* and sends reasoning back
+	Reasoning bool // from 1.5.0 on it reads REASONING_* and sends the model's reasoning back
 }
 
 // Stream sends the conversation, as the interface Client says.

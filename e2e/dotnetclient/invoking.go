@@ -9,7 +9,7 @@ import (
 // Microsoft.Extensions.AI has it.
 type Invoking struct {
 	Denial  string // result of a denied call, for the model
-	InPlace bool   // the call and its result replace the answer, not at the end
+	InPlace bool   // the call and the result for an answer replace it in its place, and not at the end
 }
 
 // MEAI910, MEAI108 and MEAI1011 are versions of Microsoft.Extensions.AI. They differ in the text of

@@ -23,7 +23,7 @@ type recording struct {
 	name    string
 	does    []string // the person's actions, in order
 	sent    []string // the requests
-	answers []string // the responses, one event a line
+	answers []string // the responses, with one event on each line
 }
 
 func recordings(t *testing.T) []recording {
@@ -76,8 +76,7 @@ func (p *player) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := errors.Join(json.Unmarshal(body, &own), json.Unmarshal([]byte(p.sent[len(p.got)-1]), &recorded)); err != nil {
 		return nil, err
 	}
-	// as a server would
-	answer = strings.ReplaceAll(answer, `"`+recorded.ThreadID+`"`, `"`+own.ThreadID+`"`)
+	answer = strings.ReplaceAll(answer, `"`+recorded.ThreadID+`"`, `"`+own.ThreadID+`"`) // a server returns the thread of the request
 	response := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: http.NoBody, Request: req}
 	if strings.HasPrefix(answer, "HTTP 500") {
 		response.StatusCode = 500

@@ -200,8 +200,7 @@ func TestEvents(t *testing.T) {
 		{`{"type":"REASONING_START","messageId":"m"}`, "0413", unknownTo("REASONING_START")},
 		{`{"type":"STATE_SNAPSHOT","snapshot":{}}`, "", ""},
 		{`{"type":"MESSAGES_SNAPSHOT","messages":[{"role":"robot"}]}`, all, "'"},
-		// a RUN_FINISHED follows it
-		{`{"type":"RUN_ERROR","message":"kaput","code":"c"}`, "0.0.3 sdk", "kaput|RUN_FINISHED"},
+		{`{"type":"RUN_ERROR","message":"kaput","code":"c"}`, "0.0.3 sdk", "kaput|RUN_FINISHED"}, // a RUN_FINISHED follows it in this test
 		{started, "sdk 0.0.3", "RUN_STARTED"},
 		{finished, "sdk 0.0.3", "RUN_FINISHED"},
 		{strings.Replace(finished, `"T"`, `"another"`, 1), "sdk 0.0.3 0413 0707", "RUN_FINISHED|another"},

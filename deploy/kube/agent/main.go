@@ -108,8 +108,7 @@ func main() {
 		listen = "127.0.0.1:8000"
 	}
 	m := &memory{asked: map[string]string{}, folder: os.Getenv("STATE")}
-	// for the probes of Kubernetes
-	http.HandleFunc("/healthz", func(http.ResponseWriter, *http.Request) {})
+	http.HandleFunc("/healthz", func(http.ResponseWriter, *http.Request) {}) // for a probe
 	http.HandleFunc("/", m.run)
 	server := &http.Server{Addr: listen}
 	ended := make(chan struct{})

@@ -32,7 +32,7 @@ func allRecordings(t *testing.T) []recording {
 	var list []recording
 	for _, s := range scenarios {
 		if s.Folder() == "langgraph-server" {
-			continue // its runs have several answers, each incomplete
+			continue // a run there has several answers, and each alone is incomplete
 		}
 		for turn := 1; turn <= s.Turns; turn++ {
 			var request struct {
