@@ -15,8 +15,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// A caller is a Holdpoint in front of a backend that asks by calls. The backend answers with the
-// scripted streams, and then with empty runs.
+// A caller is a Holdpoint in front of a backend that asks by calls. The backend responds with the
+// given streams, one for each request, and with empty runs after the last one.
 type caller struct {
 	t       *testing.T
 	handler http.Handler
@@ -59,7 +59,8 @@ func (b *caller) answer(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(stream)), Request: r}, nil
 }
 
-// run sends a run with these messages and further members of its body, and returns its stream.
+// run sends a run with these messages. more has further members of its body. run returns the
+// stream.
 func (b *caller) run(more string, messages ...string) string {
 	b.t.Helper()
 	body := fmt.Sprintf(`{"threadId":"t","runId":"r","protocolVersion":"1.0","tools":[{"name":"show","description":"","parameters":{}}],"messages":[%s]%s}`,
@@ -85,8 +86,9 @@ func toolSays(call, content string) string {
 	return fmt.Sprintf(`{"id":"x2","role":"tool","toolCallId":%q,"content":%s}`, call, content)
 }
 
-// TestWordsOnACallThatHasAsked: ADK and agno read any message on a call that asked as its answer,
-// whatever it says. So no such message goes to the backend after the question has ended.
+// TestWordsOnACallThatHasAsked: ADK and agno read any tool message for a call with a question as
+// its answer, whatever the message contains. So after the question has ended, such a message must
+// not reach the backend.
 func TestWordsOnACallThatHasAsked(t *testing.T) {
 	adk := append(callEvents("A", "delete_file", `{}`, "m1"),
 		callEvents("B", "adk_request_confirmation", `{"originalFunctionCall":{"id":"A","name":"delete_file","args":{}},"toolConfirmation":{"hint":"ok?","confirmed":false}}`, "m1")...)
@@ -125,8 +127,8 @@ func TestWordsOnACallThatHasAsked(t *testing.T) {
 	}
 }
 
-// TestResultOfAClientsToolThatSoundsLikeADecision: the result of a client's own tool passes,
-// whatever it says.
+// TestResultOfAClientsToolThatSoundsLikeADecision: the result of a client's own tool must be
+// forwarded, even if it looks like a decision.
 func TestResultOfAClientsToolThatSoundsLikeADecision(t *testing.T) {
 	const shows = `{"id":"m1","role":"assistant","toolCalls":[{"id":"S","type":"function","function":{"name":"show","arguments":"{}"}}]}`
 	for dialect, content := range map[string]string{"agno": `"{\"accepted\":false}"`, "adk": `"{\"confirmed\":false}"`} {
@@ -138,8 +140,8 @@ func TestResultOfAClientsToolThatSoundsLikeADecision(t *testing.T) {
 	}
 }
 
-// TestAgnoAsksAgainUnderTheSameID: some models repeat the ids of calls, so a resumed run may ask
-// with the call id that was just answered.
+// TestAgnoAsksAgainUnderTheSameID: some models repeat the ids of calls. So a run with an answer may
+// ask again under the call id that was just answered, and the client must get the new question.
 func TestAgnoAsksAgainUnderTheSameID(t *testing.T) {
 	asks := append([]string{ofAgno}, callEvents("A", "delete_file", `{"path":"a"}`, "m1")...)
 	ran := append(callEvents("A", "delete_file", `{"path":"a"}`, "m2"), `{"type":"TOOL_CALL_RESULT","messageId":"A","toolCallId":"A","content":"gone"}`)

@@ -6,8 +6,8 @@ import (
 )
 
 // TestCancelThatNoWordSays: a run of ADK ends with questions that all require a value, and the
-// client cancels all. ADK has no form for that. The pause is given up, nothing is sent, and the
-// next message is answered.
+// client cancels all of them. ADK has no form for such a cancel. So Holdpoint must give the pause
+// up and send no answer, and the next message must be answered.
 func TestCancelThatNoWordSays(t *testing.T) {
 	f := callFamilies()["ADK"]
 	f.asks = []string{
@@ -28,7 +28,7 @@ func TestCancelThatNoWordSays(t *testing.T) {
 	}
 }
 
-// arrivedAlone reports whether a request to the backend has the new user message and no answers.
+// arrivedAlone reports whether a request to the backend has the new user message and no answer.
 func arrivedAlone(body []byte) bool {
 	return gotMessage(body, "u8") && !strings.Contains(string(body), `"resume"`)
 }

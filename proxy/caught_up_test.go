@@ -7,20 +7,21 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestAChatThatWasAwayIsToldFirst: a question was decided elsewhere, and the chat sends its next
-// message. In every dialect, the chat gets what it has missed before all other events of its run.
-// Otherwise the missed messages would follow its new message.
+// TestAChatThatWasAwayIsToldFirst: a question was decided at the desk, and then the chat sends its
+// next message. In every dialect, the chat must get what it has missed before all other events of
+// its run. Otherwise the missed messages would follow the new message in the client's history.
 func TestAChatThatWasAwayIsToldFirst(t *testing.T) {
 	eachBackend(t, func(t *testing.T, b dialecttest.Backend) {
 		checkChat(t, b, func(c *chatter) {
 			c.isAsked()
 			if _, p := c.open(); len(c.h.ChatOnlyReasons(p)) > 0 {
-				return // the chat itself carries the decision
+				return // the decision is sent to the backend by the chat's next request
 			}
 			c.decide("yes")
 			c.carry("end")
 			if len(c.history) == 0 {
-				return // its snapshot has deleted all by which the chat could be known
+				// a snapshot has deleted all messages by which Holdpoint could recognize the chat
+				return
 			}
 			c.words()
 			c.send("", "end")

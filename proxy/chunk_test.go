@@ -15,7 +15,8 @@ import (
 	"holdpoint/translate"
 )
 
-// taken hijacks the connection of a request, so that a test can write the response by hand.
+// taken hijacks the connection of a request and writes header to it, so that the test can write the
+// rest of the response by hand.
 func taken(t *testing.T, w http.ResponseWriter, header string) net.Conn {
 	conn, _, err := w.(http.Hijacker).Hijack()
 	if err != nil {
@@ -30,8 +31,8 @@ const chunkedStream = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTra
 
 func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
 
-// inChunks returns a rig whose backend sends one chunk, then the second text once the first has
-// reached the client, and then nothing.
+// inChunks sends a run and returns a scanner of the response. The backend sends the text first as
+// one chunk. When it has reached the client, the backend sends then, and nothing after that.
 func inChunks(t *testing.T, first, then string, change ...func(*Options)) (came *bufio.Scanner) {
 	t.Helper()
 	next, gone := make(chan struct{}), make(chan struct{})
@@ -53,7 +54,7 @@ func inChunks(t *testing.T, first, then string, change ...func(*Options)) (came 
 	})
 	came = bufio.NewScanner(res.Body)
 	came.Buffer(nil, 1<<20)
-	for range 2 { // the event and the blank line
+	for range 2 { // the event and the blank line that follows
 		if !came.Scan() {
 			t.Fatal(came.Err())
 		}
@@ -62,8 +63,8 @@ func inChunks(t *testing.T, first, then string, change ...func(*Options)) (came 
 	return came
 }
 
-// TestSilenceWithinAChunkIsSeen: the idle timeout also ends a stream whose backend stops within a
-// chunk.
+// TestSilenceWithinAChunkIsSeen: a backend stops in the middle of a chunk. The idle timeout must
+// end the stream.
 func TestSilenceWithinAChunkIsSeen(t *testing.T) {
 	came := inChunks(t, streamOf(started), "100\r\ndata: {", func(o *Options) { o.IdleTimeout = 100 * time.Millisecond })
 	for came.Scan() {
@@ -74,8 +75,8 @@ func TestSilenceWithinAChunkIsSeen(t *testing.T) {
 	t.Errorf("the client was not told: %v", came.Err())
 }
 
-// TestSilenceOfASecondExchangeIsSeen: each request of a run to the backend has the full idle
-// timeout, also if its stream never began.
+// TestSilenceOfASecondExchangeIsSeen: a run may send several requests to the backend. The idle
+// timeout must apply to each of them, even if its stream never begins.
 func TestSilenceOfASecondExchangeIsSeen(t *testing.T) {
 	gone := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -97,7 +98,7 @@ func TestSilenceOfASecondExchangeIsSeen(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r", "")), "RUN_STARTED RUN_ERROR:UPSTREAM_IDLE")
 }
 
-// A heldStore delays opening a pause and ending a claim until the test releases it.
+// A heldStore delays the steps that open a pause or end a claim, until the test releases each.
 type heldStore struct {
 	store.Store
 	free chan struct{}
@@ -114,7 +115,8 @@ func (s heldStore) Do(ctx context.Context, key store.Key, step store.Step) (stor
 	return s.Store.Do(ctx, key, step)
 }
 
-// begun sends a run and reads its response up to the first line for which is returns true.
+// begun sends a run, and reads its response up to the first line for which the function is returns
+// true. found is false if no line was found. rest reads the rest of the response.
 func begun(t *testing.T, g *rig, body string, is func(line string) bool) (found bool, rest func() string) {
 	t.Helper()
 	client := http.Client{Timeout: 10 * time.Second}
@@ -136,8 +138,9 @@ func begun(t *testing.T, g *rig, body string, is func(line string) bool) (found 
 	}
 }
 
-// TestHeartbeatsGoOnWhileTheStoreIsSlow checks it also where the whole stream arrived at once, so
-// that the response header is sent with the first frames.
+// TestHeartbeatsGoOnWhileTheStoreIsSlow: while the store is slow, the client must get heartbeats.
+// Here the whole stream arrives at once, so the header of the response is sent only with the first
+// frames.
 func TestHeartbeatsGoOnWhileTheStoreIsSlow(t *testing.T) {
 	free := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, hello, asks)) },
@@ -154,8 +157,9 @@ func TestHeartbeatsGoOnWhileTheStoreIsSlow(t *testing.T) {
 	}
 }
 
-// TestFramesDoNotWaitForASecondExchange: the frames of the first response are sent before the
-// second request, even if all of them arrived at once.
+// TestFramesDoNotWaitForASecondExchange: a run sends two requests to the backend. The client must
+// get the frames of the first response before the second request, even if all of them arrived at
+// once.
 func TestFramesDoNotWaitForASecondExchange(t *testing.T) {
 	free := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -177,8 +181,8 @@ func TestFramesDoNotWaitForASecondExchange(t *testing.T) {
 	}
 }
 
-// TestFrameDoesNotWaitForALaterChunk: a complete frame is sent on although the rest of its large
-// chunk has not arrived.
+// TestFrameDoesNotWaitForALaterChunk: a complete frame is followed by a part of a large chunk. The
+// frame must be sent to the client before the rest of that chunk arrives.
 func TestFrameDoesNotWaitForALaterChunk(t *testing.T) {
 	large := chunk(streamOf(`{"type":"STATE_SNAPSHOT","snapshot":{"a":"` + strings.Repeat("x", 100_000) + `"}}`))
 	for _, size := range []int{10_000, 40_000, 90_000} {
@@ -193,8 +197,8 @@ func TestFrameDoesNotWaitForALaterChunk(t *testing.T) {
 	}
 }
 
-// TestHalfClosePassesThroughAnUpgrade: a request that is not a run and switches protocols becomes a
-// tunnel, and each end may close its half.
+// TestHalfClosePassesThroughAnUpgrade: a request that is not a run switches protocols, which makes
+// it a tunnel. Each side must be able to close its sending half.
 func TestHalfClosePassesThroughAnUpgrade(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		conn := taken(t, w, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
@@ -221,9 +225,9 @@ func TestHalfClosePassesThroughAnUpgrade(t *testing.T) {
 	}
 }
 
-// TestConnectionOfAnAnswerWithoutAStreamIsLetGo: net/http may reuse the connection of such a
-// response before Holdpoint has looked at the response. The race detector finds code that still
-// touches the connection.
+// TestConnectionOfAnAnswerWithoutAStreamIsLetGo: net/http may reuse the connection of a response
+// that is not a stream before Holdpoint has read the response. So Holdpoint must not touch this
+// connection any more. If it does, the race detector reports it.
 func TestConnectionOfAnAnswerWithoutAStreamIsLetGo(t *testing.T) {
 	for _, c := range []struct {
 		header string

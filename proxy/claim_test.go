@@ -20,8 +20,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestLostReplyOfFinishIsAskedForAgain: one lost reply of the store does not put a finished action
-// in doubt.
+// TestLostReplyOfFinishIsAskedForAgain: the store loses one reply at the end of a run. This must
+// not put the pause in doubt.
 func TestLostReplyOfFinishIsAskedForAgain(t *testing.T) {
 	s := &scriptedStore{}
 	g := newRig(t, asksOnce, func(o *Options) { s.Store = o.Store; o.Store = s })
@@ -36,13 +36,14 @@ func TestLostReplyOfFinishIsAskedForAgain(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestClientThatLeavesBetweenClaimAndSend: the answers were not sent, so the pause is open again.
+// TestClientThatLeavesBetweenClaimAndSend: the client leaves after the claim, before the answers
+// are sent. The answers must not be sent, and the pause must be open again.
 func TestClientThatLeavesBetweenClaimAndSend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		s := &scriptedStore{claim: func(err error) error {
 			leave()
-			synctest.Wait() // what follows the request has seen it
+			synctest.Wait() // lets the code that watches the request notice this
 			return err
 		}}
 		b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
@@ -60,11 +61,11 @@ func TestClientThatLeavesBetweenClaimAndSend(t *testing.T) {
 	})
 }
 
-// TestClientThatShutsItsSendingSide: to a server, a client that closes its sending side looks like
-// one that has left, but it still reads. It learns that its answer was not sent, and gets the
-// question again. The same answer is then accepted.
+// TestClientThatShutsItsSendingSide: a client closes its sending side but still reads. To a server
+// it looks like a client that has left. It must be told that its answer was not sent, and get the
+// question again. The same answer must then be accepted.
 func TestClientThatShutsItsSendingSide(t *testing.T) {
-	shut := make(chan struct{}) // the server has seen it
+	shut := make(chan struct{}) // closed when the server has noticed that
 	s := &scriptedStore{claim: func(err error) error {
 		<-shut
 		return err
@@ -105,12 +106,13 @@ func TestClientThatShutsItsSendingSide(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestNextRunOfAStreamWithdrawsItsOwnPauseOnly: the question that this stream reported belongs to
-// another run, so a further run in the stream does not withdraw it.
+// TestNextRunOfAStreamWithdrawsItsOwnPauseOnly: two runs of a thread report the same question, and
+// the pause belongs to the other run. If this stream contains a further run, it must not withdraw
+// that pause.
 func TestNextRunOfAStreamWithdrawsItsOwnPauseOnly(t *testing.T) {
 	var g *rig
 	g = newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
-		if n == 1 { // while this run is under way another one of the thread asks the same
+		if n == 1 { // meanwhile another run of the thread asks the same question
 			g.do(input("t", "r2", ""))
 			sendStream(w, streamOf(started, asks, `{"type":"RUN_STARTED","threadId":"t","runId":"later"}`, `{"type":"RUN_FINISHED","threadId":"t","runId":"later"}`))
 			return
@@ -127,8 +129,9 @@ func TestNextRunOfAStreamWithdrawsItsOwnPauseOnly(t *testing.T) {
 	}
 }
 
-// TestDialectThatPanicsOnAClaimedRunEndsThatRunOnly: a claimed run is translated in its own
-// goroutine, where net/http does not recover from a panic.
+// TestDialectThatPanicsOnAClaimedRunEndsThatRunOnly: a claimed run is translated in a goroutine of
+// its own, where net/http does not recover a panic. A panic of the dialect must end only this run,
+// and not the process.
 func TestDialectThatPanicsOnAClaimedRunEndsThatRunOnly(t *testing.T) {
 	if !child(t) {
 		return
@@ -139,14 +142,15 @@ func TestDialectThatPanicsOnAClaimedRunEndsThatRunOnly(t *testing.T) {
 	post(t, g.front.URL, "application/json", input("t", "r2", resumeWith(yes("n1~id1"))))
 	g.dialect.event = nil
 	_, got := post(t, g.front.URL, "application/json", input("t", "r3", resumeWith(yes("n1~id1"))))
-	wantTypes(t, got, "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_DOUBT") // the answers went out
+	wantTypes(t, got, "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_DOUBT") // the answers were sent
 	if g.called() != 2 {
 		t.Errorf("%d calls", g.called())
 	}
 }
 
-// TestNothingFollowsTheEndThatASilentClaimedRunWasTold: the client reads its RUN_ERROR slowly, and
-// meanwhile the backend sends more.
+// TestNothingFollowsTheEndThatASilentClaimedRunWasTold: the client of a silent backend gets a
+// RUN_ERROR. It reads slowly, and meanwhile the backend sends more. Nothing may follow the
+// RUN_ERROR.
 func TestNothingFollowsTheEndThatASilentClaimedRunWasTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
@@ -165,7 +169,7 @@ func TestNothingFollowsTheEndThatASilentClaimedRunWasTold(t *testing.T) {
 	})
 }
 
-// A slowRecorder takes ten seconds to write a part that contains an error.
+// A slowRecorder needs ten seconds to write a part that contains a RUN_ERROR.
 type slowRecorder struct{ recorder }
 
 func (s *slowRecorder) Write(p []byte) (int, error) {
@@ -180,15 +184,16 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// A hanging body ends only when its request is cancelled.
+// A hanging body ends only when the context of its request ends.
 type hanging struct{ ctx context.Context }
 
 func (h hanging) Read([]byte) (int, error) { <-h.ctx.Done(); return 0, h.ctx.Err() }
 
 func (h hanging) Close() error { return nil }
 
-// TestClaimedRunIsGivenUpWhereverTheBackendHangs: without a time limit the claim would be renewed
-// forever, and the thread would stay locked.
+// TestClaimedRunIsGivenUpWhereverTheBackendHangs: the client of a claimed run has left, and the
+// backend hangs. The run must end after some time. Otherwise the claim would be renewed forever,
+// and the thread would stay locked.
 func TestClaimedRunIsGivenUpWhereverTheBackendHangs(t *testing.T) {
 	for name, answer := range map[string]roundTripper{
 		"before the header": func(req *http.Request) (*http.Response, error) {
@@ -236,11 +241,12 @@ func TestClaimedRunIsGivenUpWhereverTheBackendHangs(t *testing.T) {
 	}
 }
 
-// A scriptedStore lets a test block or fail single steps.
+// A scriptedStore calls the function of a step, if it is set, so that a test can delay the step or
+// let it fail.
 type scriptedStore struct {
 	store.Store
-	claim   func(err error) error // after the step
-	release func() error          // instead of it
+	claim   func(err error) error // called after the step, with its error
+	release func() error          // called instead of the step
 	renew   func(ctx context.Context) error
 	finish  func() error
 }
@@ -273,8 +279,9 @@ func (s *scriptedStore) Do(ctx context.Context, key store.Key, step store.Step) 
 	return s.Store.Do(ctx, key, step)
 }
 
-// TestClaimIsNotRenewedAfterItsRun: the store hangs while the run ends, so a Renew is pending. When
-// it returns it must not start the renewals again, because the thread would stay claimed forever.
+// TestClaimIsNotRenewedAfterItsRun: the store hangs while a run ends, so the step Renew is still
+// waiting. When it returns, the claim must not be renewed any more, because the thread would stay
+// claimed forever.
 func TestClaimIsNotRenewedAfterItsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
@@ -312,8 +319,8 @@ func TestClaimIsNotRenewedAfterItsRun(t *testing.T) {
 	})
 }
 
-// TestClaimWithALostReplyIsGivenBack: the store made the claim and its reply was lost. The answers
-// were not sent, so the question is open again and not in doubt.
+// TestClaimWithALostReplyIsGivenBack: the store has made the claim, but its reply is lost. The
+// answers were not sent, so the question must be open again, and not in doubt.
 func TestClaimWithALostReplyIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scriptedStore{}
@@ -329,7 +336,8 @@ func TestClaimWithALostReplyIsGivenBack(t *testing.T) {
 			}
 			return err
 		}
-		b.post(input("t", "r2", resumeWith(yes("n1~x")))) // either tells STORE_UNAVAILABLE or tries the same claim again
+		// gets STORE_UNAVAILABLE, or repeats the claim
+		b.post(input("t", "r2", resumeWith(yes("n1~x"))))
 		time.Sleep(LeaseTime + time.Second)
 		if got := b.post(input("t", "r3", resumeWith(yes("n1~x")))); strings.Contains(got, "RESUME_IN_DOUBT") {
 			t.Errorf("%s, but the backend was called %d times", types(got), b.n)
@@ -337,8 +345,9 @@ func TestClaimWithALostReplyIsGivenBack(t *testing.T) {
 	})
 }
 
-// TestReleaseThatTheStoreDidNotTakeIsToldSo: if the store does not release the claim, the thread
-// stays claimed until the lease ends, and is in doubt after that.
+// TestReleaseThatTheStoreDidNotTakeIsToldSo: the store fails to release a claim, so the thread
+// stays claimed until the lease ends, and is in doubt after that. The client must get
+// STORE_UNAVAILABLE.
 func TestReleaseThatTheStoreDidNotTakeIsToldSo(t *testing.T) {
 	s := &scriptedStore{}
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -360,7 +369,7 @@ func TestReleaseThatTheStoreDidNotTakeIsToldSo(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:STORE_UNAVAILABLE")
 }
 
-// A prepDialect sends a preparatory request before the one with the answers.
+// A prepDialect sends a preparatory request before the request with the answers.
 type prepDialect struct{ *fakeDialect }
 
 func (d prepDialect) Begin(r *translate.Request) (translate.Out, translate.Run, error) {
@@ -381,7 +390,8 @@ func (r prepRun) End(e translate.End) (translate.Result, error) {
 	return translate.Result{Next: &translate.Exchange{Out: translate.Out{Resumes: true}, Run: &fakeRun{d: r.d.fakeDialect, n: 2}}}, nil
 }
 
-// TestPreparatoryCallThatFailsLeavesThePauseOpen: the answers were not sent.
+// TestPreparatoryCallThatFailsLeavesThePauseOpen: the preparatory request fails, so the answers are
+// not sent. The pause must stay open.
 func TestPreparatoryCallThatFailsLeavesThePauseOpen(t *testing.T) {
 	for name, fail := range map[string]func(w http.ResponseWriter){
 		"status": func(w http.ResponseWriter) { w.WriteHeader(503) },
@@ -409,8 +419,8 @@ func TestPreparatoryCallThatFailsLeavesThePauseOpen(t *testing.T) {
 	}
 }
 
-// TestAnswersThatWereSentAreNeverGivenBack: the first request of a run carried the answers and
-// ended well. However a later request of the run fails, the pause is not reopened.
+// TestAnswersThatWereSentAreNeverGivenBack: the first request of a run had the answers and ended
+// well. In whatever way a later request of the run fails, the pause must not be reopened.
 func TestAnswersThatWereSentAreNeverGivenBack(t *testing.T) {
 	for name, second := range map[string]translate.Out{
 		"nothing was done, says the second":                 {TakesNew: true},
@@ -449,7 +459,7 @@ func TestAnswersThatWereSentAreNeverGivenBack(t *testing.T) {
 	}
 }
 
-// A racing store runs another request of the thread at the moment of a claim.
+// A racing store runs another request of the thread just before the first claim.
 type racing struct {
 	store.Store
 	first func()
@@ -464,8 +474,9 @@ func (s *racing) Do(ctx context.Context, key store.Key, step store.Step) (store.
 	return s.Store.Do(ctx, key, step)
 }
 
-// TestRunThatLostTheClaimIsJudgedAfresh: a resume that lost its claim becomes an ordinary run, and
-// nothing of the resume is kept for it.
+// TestRunThatLostTheClaimIsJudgedAfresh: another run has claimed the pause just before a resume
+// with a new message. The resume must become an ordinary run, and nothing of the resume may be kept
+// for this run.
 func TestRunThatLostTheClaimIsJudgedAfresh(t *testing.T) {
 	s := &racing{}
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -493,8 +504,8 @@ func TestRunThatLostTheClaimIsJudgedAfresh(t *testing.T) {
 	}
 }
 
-// TestAnswersTurnedDownAfterAPreparatoryCallLeaveThePauseOpen: HTTP 422 means that the answers were
-// not accepted, whichever request of the run gets it.
+// TestAnswersTurnedDownAfterAPreparatoryCallLeaveThePauseOpen: HTTP 422 means that the backend has
+// not accepted the answers. This holds for each request of a run, so the pause must stay open.
 func TestAnswersTurnedDownAfterAPreparatoryCallLeaveThePauseOpen(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {

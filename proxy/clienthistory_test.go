@@ -12,9 +12,9 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// TestHistoryThatDotNetHostsRead: a .NET host gets no reasoning and no activities, and each result
-// directly after its call. This holds for each way in which Holdpoint recognizes such a host. All
-// other backends get the messages unchanged.
+// TestHistoryThatDotNetHostsRead: a .NET host must get no reasoning and no activities, and each
+// result directly after its call. This must hold for each way in which Holdpoint recognizes such a
+// host. All other backends must get the messages unchanged.
 func TestHistoryThatDotNetHostsRead(t *testing.T) {
 	const came, mended = `u1 a7 r1 v1 u8 t1 a8`, `u1 a7 t1 u8 a8`
 	messages := []string{
@@ -28,8 +28,9 @@ func TestHistoryThatDotNetHostsRead(t *testing.T) {
 	lost := talk("t", `,"resume":[{"interruptId":"ficc_g1~AAAAAAAAAAAA","status":"cancelled"}]`, turnOf(openCallA))
 	for name, c := range map[string]struct {
 		turns  [][]string
-		before string            // a request before, "" for none
-		want   map[string]string // by the dialect; any other gets the messages as they came
+		before string // a request that is sent first, or ""
+		// ids of the messages, by dialect; other dialects get all unchanged
+		want map[string]string
 	}{
 		"nothing is known":          {want: map[string]string{"request-approval": mended}},
 		"a lost question was named": {before: lost, want: map[string]string{"request-approval": mended, "agent-framework": mended}},
@@ -37,7 +38,7 @@ func TestHistoryThatDotNetHostsRead(t *testing.T) {
 	} {
 		for _, dialect := range dialects.All().Names() {
 			if slices.Contains([]string{"langgraph-server", "phrases", "strands", "superagent"}, dialect) {
-				continue // they need settings, or send no such messages
+				continue // these need settings, or do not send such messages
 			}
 			t.Run(fmt.Sprint(name, "/", dialect), func(t *testing.T) {
 				g := newTurnRig(t, dialect, c.turns)

@@ -13,7 +13,7 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// A countedRecognizer counts the runs that a Finder looks at.
+// A countedRecognizer is a Finder that counts the runs that it looks at.
 type countedRecognizer struct {
 	translate.Finder
 	runs atomic.Int32
@@ -24,12 +24,13 @@ func (c *countedRecognizer) Begin(r *translate.Request) (translate.Out, translat
 	return c.Finder.Begin(r)
 }
 
-// TestHintOfAnotherDialect: the log says once that a stream is in another dialect than the
-// configured one. If the configured one is right, the comparison stops after the first question.
+// TestHintOfAnotherDialect: if a stream is in another dialect than the configured one, the log must
+// say so once. If the configured dialect is right, Holdpoint must stop comparing after the first
+// question.
 func TestHintOfAnotherDialect(t *testing.T) {
 	const asks = `{"type":"CUSTOM","name":"on_interrupt","value":"{\"q\":1}","rawEvent":{"id":"95b93ade5d71718992515f7daf83c1ce","value":{"q":1}}}`
-	// AGUI.Server, a .NET host. Every dialect that reads the interrupt outcome could read its
-	// questions.
+	// A stream of AGUI.Server, a .NET host. Every dialect that reads the interrupt outcome could
+	// read its questions.
 	dotNet := []string{
 		started,
 		`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"rm","parentMessageId":"m1","rawEvent":{"contents":[{"$type":"toolApprovalRequest","toolCall":{"$type":"functionCall","name":"rm","arguments":{},"callId":"c1"},"requestId":"ficc_c1"}]}}`,
@@ -43,7 +44,7 @@ func TestHintOfAnotherDialect(t *testing.T) {
 		named  string
 		stream []string
 		hints  int
-		runs   int32 // of two
+		runs   int32 // how many of the two runs are compared
 	}{
 		"AGUI.Server before agui":              {"agui", dotNet, 1, 2},
 		"AGUI.Server before request-approval":  {"request-approval", dotNet, 1, 2},

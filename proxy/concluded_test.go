@@ -14,8 +14,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestMessageBesideAPanic: a new message that came with answers has not been sent if the run
-// panics. If the next request brings it again, it is new.
+// TestMessageBesideAPanic: a request has answers and a new message, and its run panics. The message
+// was not sent. If the next request contains it again, it must count as new.
 func TestMessageBesideAPanic(t *testing.T) {
 	g := newRig(t, asksOnce)
 	g.do(input("t", "r1", ""))
@@ -36,8 +36,8 @@ func TestMessageBesideAPanic(t *testing.T) {
 	}
 }
 
-// TestEndlessExchanges: a dialect that always wants another request to the backend has a bug, and
-// the log reports it.
+// TestEndlessExchanges: a dialect that always wants another request to the backend has a bug. The
+// run must end, and the log must report the bug.
 func TestEndlessExchanges(t *testing.T) {
 	g := newRig(t, asksOnce)
 	g.do(input("t", "r1", ""))
@@ -53,8 +53,8 @@ func TestEndlessExchanges(t *testing.T) {
 	}
 }
 
-// TestCodeOfAnEarlierRun: two runs in one stream have one log line, which has the error code of
-// either.
+// TestCodeOfAnEarlierRun: a stream contains two runs. They have one log line, which must have the
+// error code that either of them has.
 func TestCodeOfAnEarlierRun(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		sendStream(w, streamOf(started, `{"type":"RUN_ERROR","message":"x","code":"OWN"}`, started, finished))
@@ -68,11 +68,11 @@ func TestCodeOfAnEarlierRun(t *testing.T) {
 	}
 }
 
-// A watcher inspects the handler's runs while a note of a reused call is saved.
+// A watcher is a store that looks at the running runs while a note about a reused call is saved.
 type watcher struct {
 	store.Store
 	lives func() *runRegistry
-	plain []bool // whether they may still come to a question
+	plain []bool // for each run: whether it may still ask a question
 }
 
 func (w *watcher) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
@@ -87,8 +87,9 @@ func (w *watcher) Do(ctx context.Context, key store.Key, step store.Step) (store
 	return w.Store.Do(ctx, key, step)
 }
 
-// TestRunThatHasEndedComesToNoQuestion: saving the notes of an ended run may take long. That run
-// does not make an answer on its thread ambiguous meanwhile.
+// TestRunThatHasEndedComesToNoQuestion: saving the notes of a run that has ended may take long.
+// Meanwhile the run must not count as a run that may still ask, which would make an answer on its
+// thread ambiguous.
 func TestRunThatHasEndedComesToNoQuestion(t *testing.T) {
 	var g *rig
 	w := &watcher{lives: func() *runRegistry { return &g.h.runs }}
@@ -112,11 +113,11 @@ func TestRunThatHasEndedComesToNoQuestion(t *testing.T) {
 	}
 }
 
-// TestReplayIsHeardBeforeItIsTold: the event of a replay is published before Holdpoint asks the
-// store for the client's snapshots.
+// TestReplayIsHeardBeforeItIsTold: Holdpoint must publish the event of a replay before it loads the
+// client's snapshots from the store.
 func TestReplayIsHeardBeforeItIsTold(t *testing.T) {
 	h := &hearer{}
-	var heard []bool // at each look for snapshots
+	var heard []bool // at each load of snapshots: whether the event was published
 	g := newRig(t, asksOnce, func(o *Options) {
 		o.Events = h
 		o.Store = &storetest.Faults{Store: o.Store, At: func(step string, do func() error) error {

@@ -12,12 +12,13 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// A contested thread "t" has two ordinary runs at a backend at once. One has asked question 1,
-// which is shown. The other asks question 2 when the test lets it.
+// A contested is a thread "t" with two ordinary runs at the backend at the same time. One run has
+// asked question 1, which the client was shown. The other run asks question 2 when the test calls
+// let.
 type contested struct {
 	*rig
 	b     dialecttest.Backend
-	shown string // the id of question 1
+	shown string // published id of question 1
 	let   func() string
 }
 
@@ -83,7 +84,8 @@ func (c *contested) answer(run, entry string) string {
 	return c.do(input("t", run, resumeWith(strings.Replace(entry, "{", `{"interruptId":"`+c.shown+`",`, 1))))
 }
 
-// withoutIDs returns a LangGraph backend with raw events off, whose questions have no ids.
+// withoutIDs returns a LangGraph backend that sends no RAW events, so that its questions have no
+// ids.
 func withoutIDs() dialecttest.Backend {
 	b := dialecttest.Of("langgraph")[0]
 	at := strings.Index(b.QuestionStream, `,"rawEvent"`)
@@ -92,9 +94,10 @@ func withoutIDs() dialecttest.Backend {
 	return b
 }
 
-// TestAnswersWhileAnotherRunAsks: in every family, a yes to the shown question reaches the backend
-// under the id of that question, or not at all. This holds while the other run continues, and after
-// it. A no and a cancel end the question, and the thread continues.
+// TestAnswersWhileAnotherRunAsks: a thread has two runs, and one has asked a question. In every
+// family of backends, a yes must reach the backend under the id of that question, or must not reach
+// it. This must hold while the other run continues, and after it has asked. A no or a cancel must
+// end the question, and the thread must continue.
 func TestAnswersWhileAnotherRunAsks(t *testing.T) {
 	var all []dialecttest.Backend
 	for _, name := range dialects.All().Names()[1:] {
@@ -104,7 +107,9 @@ func TestAnswersWhileAnotherRunAsks(t *testing.T) {
 	draft.Form, draft.QuestionStream = "without ids", strings.Replace(draft.QuestionStream, `"id":"int-{n}",`, "", 1)
 	for _, b := range append(all, withoutIDs(), draft) {
 		if b.Other != nil {
-			continue // it takes one run of a thread at a time, and is asked what it waits for before each
+			// it runs only one run of a thread at a time, and Holdpoint asks it for its question
+			// before each run
+			continue
 		}
 		unsure := b.Form == "without ids" || b.Form == "announced" || b.Dialect == "phrases" || b.Dialect == "superagent"
 		approval, denial := `{"status":"resolved","payload":`+b.Yes+`}`, `{"status":"resolved","payload":`+b.No+`}`

@@ -16,9 +16,9 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// In the turn of these tests the model calls pick_color, which the request declares, and a tool of
-// the backend's. AGUI.Server, the .NET host, treats each call without a result as approved once
-// pick_color has its result.
+// In the turn of these tests, the model calls pick_color, a tool that the request declares, and a
+// tool of the backend. Once pick_color has a result, AGUI.Server (a .NET host) treats each call
+// without a result as approved.
 const (
 	ownColor  = `{"id":"p1","type":"function","function":{"name":"pick_color","arguments":"{}"}}`
 	colorIs   = `{"id":"tp1","role":"tool","toolCallId":"p1","content":"blue"}`
@@ -27,13 +27,12 @@ const (
 
 var declaresColor = declares("pick_color")
 
-// turnOf returns the assistant message with the calls. Like .NET's own client, it gives the message
-// no id.
+// turnOf returns the assistant message with these calls.
 func turnOf(list ...string) string {
 	return `{"role":"assistant","toolCalls":[` + strings.Join(list, ",") + `],"id":"a7"}`
 }
 
-// streams returns the events of one call.
+// streams returns the events of one call. contents, if not "", is the content of their rawEvent.
 func streams(id, name, args, contents string) []string {
 	raw := ""
 	if contents != "" {
@@ -46,8 +45,8 @@ func streams(id, name, args, contents string) []string {
 	}
 }
 
-// frontgate returns the events of a turn with both calls. If gated is set, the host asks about
-// delete_file.
+// frontgate returns the events of a turn with a call of pick_color and a call of delete_file. If
+// gated is set, the host asks about delete_file.
 func frontgate(gated bool) []string {
 	contents := ""
 	if gated {
@@ -58,8 +57,8 @@ func frontgate(gated bool) []string {
 	return append(list, `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"success"}}`)
 }
 
-// newTurnRig returns a rig whose backend streams these turns in its first runs, and nothing in
-// later runs.
+// newTurnRig returns a rig whose backend streams these turns, one for each run. All later runs are
+// empty.
 func newTurnRig(t *testing.T, dialect string, turns [][]string, change ...func(*Options)) *rig {
 	t.Helper()
 	list := dialects.All()
@@ -80,7 +79,7 @@ func newTurnRig(t *testing.T, dialect string, turns [][]string, change ...func(*
 	}, change...)
 }
 
-// reached reports whether the last request to the backend contains the open call g1.
+// reached reports whether the last request to the backend contains the call g1.
 func (g *rig) reached() bool {
 	found := false
 	gjson.GetBytes(g.last(), "messages").ForEach(func(_, m gjson.Result) bool {
@@ -90,14 +89,14 @@ func (g *rig) reached() bool {
 	return found
 }
 
-// TestOpenCallOfAContinuation: a call without a result does not reach a backend that may run it,
-// unless a run left it open and no question was about it. This holds for every route, except one
-// that is known to speak another dialect.
+// TestOpenCallOfAContinuation: some backends may run a call that has no result. Such a call must
+// not reach the backend, unless a run left the call open and no question was about it. This must
+// hold on every route, except a route that is known to speak another dialect.
 func TestOpenCallOfAContinuation(t *testing.T) {
 	turn := turnOf(ownColor, openCallA)
 	for name, c := range map[string]struct {
 		turns    [][]string
-		first    []string // requests before
+		first    []string // requests that are sent first
 		more     string
 		messages []string
 		thread   string
@@ -131,7 +130,7 @@ func TestOpenCallOfAContinuation(t *testing.T) {
 	} {
 		for _, dialect := range []string{"auto", "agent-framework", "request-approval", "agui"} {
 			if c.turns != nil && dialect != "auto" && dialect != "agent-framework" {
-				continue // it does not hear the question of this host
+				continue // this dialect does not recognize the question of this host
 			}
 			t.Run(dialect+", "+name, func(t *testing.T) {
 				g := newTurnRig(t, dialect, c.turns)
@@ -149,7 +148,7 @@ func TestOpenCallOfAContinuation(t *testing.T) {
 				told := g.do(talk(thread, more, c.messages...))
 				if strings.Contains(more, "resume") {
 					if g.called() != before || !strings.Contains(told, "UNKNOWN_INTERRUPT_ID") {
-						before = g.called() - 1 // the entry was taken out, and the run went on
+						before = g.called() - 1 // the entry was removed, and the run was sent
 					} else {
 						told = g.do(talk(thread, declaresColor, append(c.messages, noWords)...))
 					}
@@ -165,8 +164,8 @@ func TestOpenCallOfAContinuation(t *testing.T) {
 	}
 }
 
-// TestManyOpenCalls: all calls that a run left open reach the backend, however many. If the store
-// fails, it is asked only once.
+// TestManyOpenCalls: all calls that a run left open must reach the backend, however many there are.
+// If the store fails, Holdpoint must try only once to look them up.
 func TestManyOpenCalls(t *testing.T) {
 	turn, calls := append([]string{started}, streams("p1", "pick_color", "{}", "")...), []string{ownColor}
 	for n := range 12 {
@@ -181,7 +180,8 @@ func TestManyOpenCalls(t *testing.T) {
 			if name == "Load" {
 				loads++
 			}
-			if name == "Load" && fails && loads > 1 { // the thread's own record is read
+			// the first Load is for the thread's own record
+			if name == "Load" && fails && loads > 1 {
 				return errDown
 			}
 			return do()
@@ -200,9 +200,9 @@ func TestManyOpenCalls(t *testing.T) {
 	}
 }
 
-// TestOpenCallLeavesItsMessage: a call is removed from its message, and the message stays with its
-// place, id and other members. If a message were missing, ag-ui-langgraph would rewind the graph to
-// an earlier state.
+// TestOpenCallLeavesItsMessage: a call is removed from its message. The message must keep its
+// place, its id and its other members. If the message were missing, ag-ui-langgraph would rewind
+// the graph to an earlier state.
 func TestOpenCallLeavesItsMessage(t *testing.T) {
 	for name, c := range map[string]struct{ message, want string }{
 		"beside another call": {turnOf(ownColor, openCallA), `{"role":"assistant","toolCalls":[` + ownColor + `],"id":"a7"}`},
@@ -231,8 +231,8 @@ func TestOpenCallLeavesItsMessage(t *testing.T) {
 	}
 }
 
-// TestOpenCallOfAnotherDialect: if the route is known to speak a dialect whose backends never run a
-// client's call, the request passes unchanged.
+// TestOpenCallOfAnotherDialect: the route is known to speak a dialect whose backends never run a
+// call of the request. The request must be sent unchanged.
 func TestOpenCallOfAnotherDialect(t *testing.T) {
 	for _, dialect := range []string{"langgraph", "aws-strands", "adk", "agno", "mastra", "tool-call", "draft"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -245,8 +245,8 @@ func TestOpenCallOfAnotherDialect(t *testing.T) {
 	}
 }
 
-// TestOpenCallAfterARestart: a store that outlives the process keeps the calls that the runs of a
-// thread left open.
+// TestOpenCallAfterARestart: if the store outlives the process, it must keep the calls that the
+// runs of a thread left open.
 func TestOpenCallAfterARestart(t *testing.T) {
 	turn := turnOf(ownColor, openCallA)
 	for thread, reaches := range map[string]bool{"t": true, "t2": false} {
@@ -261,8 +261,8 @@ func TestOpenCallAfterARestart(t *testing.T) {
 	}
 }
 
-// TestOpenCallAskedAboutBeforeARestart: if a run left a call open and a later run asked about it,
-// the call is not open after a restart, even though the record has forgotten the question.
+// TestOpenCallAskedAboutBeforeARestart: a run left a call open, and a later run asked about it.
+// After a restart the call must not count as open, even if the record has forgotten the question.
 func TestOpenCallAskedAboutBeforeARestart(t *testing.T) {
 	for name, turns := range map[string][][]string{
 		"left open":           {frontgate(false)},
@@ -277,9 +277,9 @@ func TestOpenCallAskedAboutBeforeARestart(t *testing.T) {
 			for range turns {
 				g.do(talk("t", declaresColor))
 			}
-			now = now.Add(2 * time.Hour) // the question expires
+			now = now.Add(2 * time.Hour) // now the question has expired
 			g.do(talk("t", declaresColor))
-			now = now.Add(2 * time.Hour) // the record forgets it
+			now = now.Add(2 * time.Hour) // now the record has forgotten the question
 			g = newTurnRig(t, "auto", nil, change)
 			g.do(talk("t", declaresColor, turnOf(ownColor, openCallA), colorIs))
 			if got, want := g.reached(), len(turns) == 1; got != want {
@@ -289,8 +289,8 @@ func TestOpenCallAskedAboutBeforeARestart(t *testing.T) {
 	}
 }
 
-// TestOpenCallOfAnotherPrincipal: a call that a run left open to one principal is not open to
-// another.
+// TestOpenCallOfAnotherPrincipal: a run of one principal left a call open. For another principal
+// the call must not count as open.
 func TestOpenCallOfAnotherPrincipal(t *testing.T) {
 	for user, reaches := range map[string]bool{"ann": true, "bob": false} {
 		g := newTurnRig(t, "auto", [][]string{frontgate(false)}, gated{}.by(t))
@@ -302,10 +302,10 @@ func TestOpenCallOfAnotherPrincipal(t *testing.T) {
 	}
 }
 
-// TestCallOfALostQuestion: a backend without memory refuses a history that has a call without a
-// result. Once a client has named the lost question, that call is removed from its message, if a
-// user message follows it. Only an id of a question of such a backend causes this, and not on a
-// path that is known to speak another dialect.
+// TestCallOfALostQuestion: a client has named a question that no record has. A backend that keeps
+// no threads refuses a history with a call that has no result. So if a user message follows, the
+// call of that question must be removed from its message. Only an id as such a backend makes it may
+// cause this, and not on a path that is known to speak another dialect.
 func TestCallOfALostQuestion(t *testing.T) {
 	const lost, emptied = "ficc_g1~AAAAAAAAAAAA", `{"role":"assistant","id":"a7","content":""}`
 	turn := turnOf(openCallA)
@@ -314,10 +314,10 @@ func TestCallOfALostQuestion(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		dialects string
-		before   string // members of a request before
+		before   string // members of a request that is sent first
 		messages []string
 		more     string
-		want     string // of the message with the call, "" for the same
+		want     string // the message with the call as the backend must get it; "" if unchanged
 	}{
 		"an answer before":                   {before: answer(lost, "resolved"), messages: []string{turn, noWords}, want: emptied},
 		"an answer under the native id":      {before: answer("ficc_g1", "resolved"), messages: []string{turn, noWords}, want: emptied},
@@ -370,16 +370,17 @@ func TestCallOfALostQuestion(t *testing.T) {
 }
 
 // TestCallOfALostQuestionOnAnotherThread: a .NET client that keeps no thread names a lost question
-// on one thread and continues on another. Calls without a result are removed only from chats that
-// have the question's call, on the same path and for the same principal.
+// on one thread and continues on another thread. Calls without a result must be removed only from a
+// chat that has the call of the question, on the same path and for the same principal.
 func TestCallOfALostQuestionOnAnotherThread(t *testing.T) {
 	const emptied = `{"role":"assistant","id":"a7","content":""}`
 	both := turnOf(openCallA, strings.ReplaceAll(openCallA, "g1", "g2"))
 	other := strings.ReplaceAll(turnOf(openCallA), "g1", "g3")
 	for name, c := range map[string]struct {
 		dialect, path, user string
-		begins              string // the first message of the chat, "" for that of the answer
-		turn, want          string
+		// the first message of the chat; "" for the same as with the answer
+		begins     string
+		turn, want string
 	}{
 		"its call":                       {turn: turnOf(openCallA), want: emptied},
 		"another chat":                   {begins: `{"id":"u5","role":"user","content":"hello"}`, turn: turnOf(openCallA), want: turnOf(openCallA)},
@@ -418,8 +419,9 @@ func TestCallOfALostQuestionOnAnotherThread(t *testing.T) {
 	}
 }
 
-// TestLostQuestionBesideAClientsCall: a backend that still waits refuses the run. It is recognized
-// by the call that was removed from the messages.
+// TestLostQuestionBesideAClientsCall: a call was removed from the messages, and the backend refuses
+// the run because it still waits. Holdpoint must recognize the lost question by the removed call,
+// and ask the client about it.
 func TestLostQuestionBesideAClientsCall(t *testing.T) {
 	for name, c := range map[string]struct{ refusal, id string }{
 		"Agent Framework": {`{"type":"RUN_ERROR","message":"Pending interrupts require a resume entry for every interruptId.","code":"APPROVAL_RESUME_REQUIRED"}`, "g1~"},
@@ -427,7 +429,8 @@ func TestLostQuestionBesideAClientsCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			turns := [][]string{{started, c.refusal}}
-			if name == "ag_ui_strands" { // it is asked for the id first, and names the one that nobody has
+			// Holdpoint asks for the id first; the refusal names an id that does not exist
+			if name == "ag_ui_strands" {
 				turns = append(turns, []string{started, `{"type":"RUN_ERROR","message":"Resume references an interrupt that is not open: v1:before_tool_call:holdpoint:00000000-0000-5000-8000-000000000000","code":"INTERRUPT_RESUME_ERROR"}`})
 			}
 			g := newTurnRig(t, "auto", turns)
@@ -453,9 +456,9 @@ func TestLostQuestionBesideAClientsCall(t *testing.T) {
 	}
 }
 
-// TestOpenCallWithoutARecord: the record cannot be read, or has forgotten, or the question is older
-// than Holdpoint. The call in question does not reach the backend, whatever else comes with the
-// client's result.
+// TestOpenCallWithoutARecord: the record of a question cannot be read, has forgotten the question,
+// or does not exist because the question is older than Holdpoint. The call of the question must not
+// reach the backend, whatever the client sends together with the result of its own tool.
 func TestOpenCallWithoutARecord(t *testing.T) {
 	turn := []string{turnOf(ownColor, openCallA), colorIs}
 	answer := func(id, rest string) string {

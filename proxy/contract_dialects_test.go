@@ -31,17 +31,17 @@ import (
 	"holdpoint/translate/dialecttest/confirm"
 )
 
-// TestContractOfEveryDialect drives the whole handler, with each dialect before a backend of its
-// family (dialecttest), through any order of questions, answers in every form, replays, new
-// messages, reloads, lost ends and restarts. It holds at every step that
+// TestContractOfEveryDialect drives the whole handler, with each dialect in front of a backend of
+// its family (dialecttest). Random sequences contain questions, answers in every form, replays, new
+// messages, reloads, lost ends and restarts. The test checks at every step that
 //
-//   - the backend is told to do only what the client approved, by that very question;
-//   - no question's answer reaches the backend twice, but for a cancel behind an answer whose end
-//     was not seen: it frees a backend that waits still, and runs nothing;
-//   - what the client gets is a valid stream;
+//   - the backend is told to do only what the client approved, by an answer to that very question;
+//   - an answer to a question reaches the backend only once. A cancel may follow an answer whose
+//     end was not seen: it frees a backend that still waits, and runs nothing;
+//   - the client gets a valid stream;
 //
-// and at the end that the thread can go on, and that a plain yes is carried out and a plain no is
-// not. The same holds of decisions at another door that are carried without the client.
+// and at the end that the thread can continue, and that a plain yes is carried out and a plain no
+// is not. The same must hold for decisions of the desk that are sent without the client.
 func TestContractOfEveryDialect(t *testing.T) {
 	for _, name := range dialects.All().Names()[1:] {
 		list := dialecttest.Of(name)
@@ -63,7 +63,7 @@ func TestContractOfEveryDialect(t *testing.T) {
 	}
 }
 
-// TestContractOfTheExample checks the contract of the dialects that docs/new-dialect.md shows.
+// TestContractOfTheExample checks the same for the two dialects that docs/new-dialect.md shows.
 func TestContractOfTheExample(t *testing.T) {
 	fewer(t, 30)
 	t.Run("ask", func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestContractOfTheExample(t *testing.T) {
 	})
 }
 
-// printed records what a failing test prints.
+// printed records the text that a failing test prints.
 type printed struct {
 	*testing.T
 	text strings.Builder
@@ -86,7 +86,8 @@ func (p *printed) Logf(format string, args ...any)   { fmt.Fprintf(&p.text, form
 func (p *printed) Errorf(format string, args ...any) { p.Logf(format, args...) }
 func (p *printed) Log(args ...any)                   { fmt.Fprintln(&p.text, args...) }
 
-// TestFailedChatIsReadable: if a chat fails, the test prints each request and each stream as text.
+// TestFailedChatIsReadable: if a sequence fails, the test must print each request and each stream
+// as text.
 func TestFailedChatIsReadable(t *testing.T) {
 	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.shrinktime": "0s"} {
 		f := flag.Lookup(name)
@@ -113,7 +114,8 @@ func TestFailedChatIsReadable(t *testing.T) {
 	}
 }
 
-// fewer makes rapid try fewer sequences than its default, unless -rapid.checks sets a number.
+// fewer makes rapid try checks sequences, fewer than its default, unless -rapid.checks sets a
+// number.
 func fewer(t *testing.T, checks int) {
 	t.Helper()
 	flag.Visit(func(f *flag.Flag) {
@@ -122,7 +124,7 @@ func fewer(t *testing.T, checks int) {
 		}
 	})
 	if testing.Short() {
-		checks *= 5 // rapid tries a fifth then, which may be none
+		checks *= 5 // with -short rapid tries only a fifth, which could be none
 	}
 	f := flag.Lookup("rapid.checks")
 	before := f.Value.String()
@@ -132,7 +134,7 @@ func fewer(t *testing.T, checks int) {
 	t.Cleanup(func() { _ = f.Value.Set(before) })
 }
 
-// chat runs one random sequence.
+// chat runs one random sequence of actions.
 func chat(t *rapid.T, b dialecttest.Backend, list dialects.List) {
 	c := newChatter(t, b, list)
 	t.Repeat(map[string]func(*rapid.T){
@@ -159,8 +161,8 @@ func chat(t *rapid.T, b dialecttest.Backend, list dialects.List) {
 	c.plainDecisions()
 }
 
-// The ways to answer a question. "cancel with a yes" is a cancelled entry whose payload says yes:
-// it is a cancel.
+// The ways to answer a question. "cancel with a yes" is an entry with the status cancelled and an
+// approving payload; it must count as a cancel.
 var hows = []string{"yes", "no", "cancel", "cancel with a yes"}
 
 func drawHow(t *rapid.T) string { return rapid.SampledFrom(hows).Draw(t, "answer") }
@@ -174,7 +176,7 @@ func drawEnd(t *rapid.T) string { return rapid.SampledFrom(ends).Draw(t, "backen
 // textFrames matches the frames of the assistant's texts.
 var textFrames = regexp.MustCompile(`data: \{"type":"TEXT_MESSAGE_[^\n]*\n\n`)
 
-// A chatter is a client, a Holdpoint and a backend in one goroutine.
+// A chatter is a client, a Holdpoint and a backend, all in one goroutine.
 type chatter struct {
 	t     *rapid.T
 	b     dialecttest.Backend
@@ -184,32 +186,32 @@ type chatter struct {
 	now   time.Time
 	ids   int
 
-	sessions bool // the operator says that the backend keeps the conversation
+	sessions bool // the operator has set HOLDPOINT_SESSIONS
 	page     bool // the client is a page in a browser
 
 	// The state of the client.
 	runs     int
 	history  []agui.Message
-	marks    int      // of its own messages
+	marks    int      // number of its own messages
 	pending  string   // the published id of the open question
-	call     string   // the call that the newest question is about, "" if none
-	old      []string // published ids
+	call     string   // id of the call of the newest question, or ""
+	old      []string // published ids of all its questions
 	last     string
-	question map[string]int // which one a published id is
-	replied  map[int]bool   // questions that it has answered by a message
+	question map[string]int // number of the question, by published id
+	replied  map[int]bool   // questions that the client has answered by a message
 
 	// The state of the backend.
-	end                 string // how it ends the run at hand
-	asked               int    // questions so far
-	waits               int    // the one that it waits for, 0 if none
+	end                 string // how the backend ends the current run
+	asked               int    // number of questions so far
+	waits               int    // number of the question that it waits for, or 0
 	did                 map[int]int
-	told                map[int]int  // how often it was told something of a question
-	doubtful, cancelled map[int]bool // the end of the last answer was not seen; the client has cancelled it
+	told                map[int]int  // how many answers it got, by question
+	doubtful, cancelled map[int]bool // the last answer's end was not seen; the client has cancelled
 	seen                []byte       // the body of the last request
-	bodies              [][]byte     // those of all requests
+	bodies              [][]byte     // bodies of all requests
 	got                 string       // the last stream
 
-	approved  map[int]bool // questions that the client has ever approved
+	approved  map[int]bool // questions that the client has approved at some time
 	violation string
 }
 
@@ -245,7 +247,7 @@ func (c *chatter) restart() {
 	}
 }
 
-// RoundTrip is the backend: it answers a request.
+// RoundTrip plays the backend: it returns the response to a request.
 func (c *chatter) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -272,7 +274,7 @@ func (c *chatter) RoundTrip(req *http.Request) (*http.Response, error) {
 		case dialecttest.Denies:
 			answer = c.b.DeniedStream
 			if c.doubtful[n] && c.cancelled[n] {
-				c.told[n]-- // it may wait still, and a cancel frees it
+				c.told[n]-- // the backend may still wait, and a cancel frees it
 			}
 		}
 		c.doubtful[n] = c.end == "cut" || c.end == "error"
@@ -290,13 +292,14 @@ func (c *chatter) RoundTrip(req *http.Request) (*http.Response, error) {
 		c.asked++
 		c.waits = c.asked
 		answer = dialecttest.TextFor(c.b.AskAfter(answer), c.asked)
-		c.end = "end" // of a second exchange
+		c.end = "end" // the end of a second request in the same run
 	case "error":
 		answer = "data: {\"type\":\"RUN_ERROR\",\"message\":\"kaput\"}\n\n"
 	case "cut":
 		answer = answer[:len(answer)/3]
 	}
-	if strings.HasSuffix(req.URL.Path, "/state") { // of a thread, which takes a no
+	// sets the state of a thread; this is how LangGraph's server gets a no
+	if strings.HasSuffix(req.URL.Path, "/state") {
 		return answerOf(req, "application/json", "{}"), nil
 	}
 	c.t.Logf("the backend sends\n%s", answer)
@@ -320,7 +323,8 @@ func (c *chatter) add(message string) {
 	c.history = append(c.history, agui.ParseMessage(json.RawMessage(message)))
 }
 
-// answer answers a published question in the resume array.
+// answer answers the question with the published id, in the resume array. how is one of hows. If
+// words is set, the request also has a new message.
 func (c *chatter) answer(id, how string, words bool, end string) {
 	if id == "" {
 		return
@@ -345,8 +349,7 @@ func (c *chatter) answer(id, how string, words bool, end string) {
 	c.send(fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":%q%s}]`, id, status, payload), end)
 }
 
-// reply answers a question in the backend's own form, at most once, because a client shows a
-// question once.
+// reply answers question n in the backend's own form, at most once: a client shows a question once.
 func (c *chatter) reply(n int, yes, words bool, end string) {
 	if c.b.Reply == "" || n == 0 || c.replied[n] {
 		return
@@ -362,7 +365,7 @@ func (c *chatter) reply(n int, yes, words bool, end string) {
 	c.send("", end)
 }
 
-// open returns the key and the pause of the record that waits for an answer.
+// open returns the key and the pause of the open question. The pause is nil if no question is open.
 func (c *chatter) open() (store.Key, *agui.Pause) {
 	page, err := c.store.List(c.t.Context(), store.Query{Limit: store.MaxPage})
 	if err != nil {
@@ -388,7 +391,7 @@ func (c *chatter) decide(how string) {
 	}
 	id := p.Interrupts[0].ID
 	if _, known := c.question[id]; !known {
-		c.question[id] = c.asked // the client has not seen it yet
+		c.question[id] = c.asked // the client has not seen the question yet
 		c.old = append(c.old, id)
 	}
 	w := door.Decision{Question: id, Status: agui.Resolved, Payload: json.RawMessage(c.b.Yes)}
@@ -404,13 +407,13 @@ func (c *chatter) decide(how string) {
 	}
 }
 
-// carry carries a decision to the backend without the client.
+// carry sends the decisions of the open pause to the backend, without the client.
 func (c *chatter) carry(end string) {
 	key, p := c.open()
 	if p == nil {
 		return
 	}
-	waits := len(c.h.ChatOnlyReasons(p)) > 0 // its messages are not known whole
+	waits := len(c.h.ChatOnlyReasons(p)) > 0 // only the chat has all its messages
 	c.end, c.seen = end, nil
 	err := c.h.Carry(c.t.Context(), key)
 	if !p.Decided() {
@@ -420,7 +423,7 @@ func (c *chatter) carry(end string) {
 		c.t.Fatalf("carried, waits for the chat %v: %v, the backend got %s", waits, err, c.seen)
 	}
 	if waits {
-		c.send("", end) // whatever it is, it carries
+		c.send("", end) // the chat's next request sends the decision, whatever it contains
 	}
 }
 
@@ -437,7 +440,7 @@ func (c *chatter) again(end string) {
 	}
 }
 
-// send posts the history with further members of the body.
+// send sends a run with the client's history. more has further members of its body.
 func (c *chatter) send(more, end string) {
 	c.runs++
 	c.post(fmt.Sprintf(`{"threadId":"t","runId":"r%d","state":{},"tools":[],"context":[],"forwardedProps":{},"messages":%s%s}`,
@@ -463,7 +466,7 @@ func (c *chatter) post(body, end string) {
 	c.fold(c.got)
 }
 
-// fold updates the client's history and questions from a stream.
+// fold updates the client's history and questions by a stream that it got.
 func (c *chatter) fold(stream string) {
 	shown := transcript.New(1<<20, c.history, nil)
 	frames, _ := split(stream)
@@ -500,7 +503,8 @@ func (c *chatter) check() {
 	}
 }
 
-// goesOn sends a new message that also cancels what is open, until the backend has the message.
+// goesOn sends new messages, each with a cancel of the open question, until the backend gets one of
+// them. It fails after three.
 func (c *chatter) goesOn() {
 	for range 3 {
 		if c.words(); c.pending != "" {
@@ -536,8 +540,8 @@ func (c *chatter) plainAnswers() {
 	}
 }
 
-// plainDecisions checks that a decision of the desk is carried without the client, once, and that
-// the client sees its end when it comes back.
+// plainDecisions checks that a decision of the desk is sent once, without the client, and that the
+// client sees the result when it comes back.
 func (c *chatter) plainDecisions() {
 	for _, how := range hows[:3] {
 		c.words()
@@ -550,10 +554,10 @@ func (c *chatter) plainDecisions() {
 			c.t.Fatalf("%s elsewhere: the backend was told %d times, and did it %d times: %s", how, c.told[n], c.did[n], c.seen)
 		}
 		c.seen = nil
-		// If a client sends no messages, Holdpoint cannot know what it has missed.
+		// If the client sends no messages, Holdpoint cannot know what the client has missed.
 		empty := len(c.history) == 0
 		c.send("", "end")
-		// If a question was given up, the backend has nothing to report about it.
+		// If the question was given up, the backend got no answer to it.
 		if c.check(); !empty && c.told[n] == 1 && c.seen != nil || c.pending != "" {
 			c.t.Fatalf("%s elsewhere: a reload asks the backend for %s, and is told %s", how, c.seen, c.got)
 		}

@@ -12,20 +12,23 @@ import (
 	"holdpoint/store"
 )
 
-// TestContract drives two replicas with one store through random orders of runs, resumes, replays,
-// reloads, expiries, errors, lost ends and restarts. The clients are one that keeps its list of
-// open interrupts on RUN_ERROR (as @ag-ui/client does), one that has lost its list, one that
-// answers from an old list, and one that answers on another thread. Each request goes to either
-// replica. A replica may die during a request, at any step of the store or at the backend. The
-// store may lose the reply to a step, or not do the step. The client may leave during a request,
-// and a replica may be cut off until its claim has lapsed. The test checks at every step that
+// TestContract drives two replicas with one store through random sequences of runs, resumes,
+// replays, reloads, expiries, errors, lost ends and restarts.
+//
+// There are four kinds of clients. One keeps its list of open interrupts on RUN_ERROR, as
+// @ag-ui/client does. One has lost its list. One answers from an old list, and one answers on
+// another thread. Each request goes to one of the replicas.
+//
+// A replica may die during a request, at any step of the store or at the backend. The store may
+// lose the reply to a step, or not do the step. The client may leave during a request, and a
+// replica may be cut off until its claim has lapsed. The test checks at every step that
 //
 //   - the backend is never called while a question is open, except with answers to all of its open
 //     questions;
 //   - an approval that reaches the backend was given by the client for that very question;
 //   - a recorded decision is what reaches the backend;
 //   - the answers to a question reach the backend at most once;
-//   - an approval that somebody wrote into the history never reaches it;
+//   - an approval that somebody wrote into the history never reaches the backend;
 //   - a backend that keeps its first answer to a question, as LangGraph does, never uses it for a
 //     later question;
 //   - a client that answers something gets the open questions with RUN_FINISHED;
@@ -34,10 +37,11 @@ import (
 //   - every stream of a replica that stays alive has one RUN_STARTED and ends in a terminal event;
 //
 // and at the end of every sequence that the thread can continue: a client that keeps its list gets
-// an ordinary run with at most two requests. Some questions are decided at the desk, partly or
-// completely, in time and too late, and given up there. Decisions are carried out by a replica, by
-// its search for decided questions, or by the chat, and each of these must have happened
-// (atTheDesk).
+// an ordinary run with at most two requests.
+//
+// Some questions are decided or given up at the desk: some or all questions of a pause, in time or
+// too late. A replica, its search for decided questions, or the chat sends the decisions to the
+// backend. Each of these events must have happened (see atTheDesk).
 func TestContract(t *testing.T) {
 	happened := happenings{}
 	sequence := func(t *rapid.T) {
@@ -99,7 +103,7 @@ func TestContract(t *testing.T) {
 		w.goesOn()
 	}
 	var missing []string
-	for range 40 { // with 10 one in 24 missed a rare one, in the short form
+	for range 40 { // with 10, one of 24 short test runs missed a rare event
 		checkInBubbles(t, sequence)
 		missing = slices.DeleteFunc(atTheDesk(), func(what string) bool { return happened[what] > 0 })
 		if t.Failed() || len(missing) == 0 {
@@ -109,8 +113,8 @@ func TestContract(t *testing.T) {
 	t.Errorf("no sequence had these: %q", missing)
 }
 
-// checkInBubbles is rapid.Check with a bubble of testing/synctest for each check. rapid itself must
-// stay outside, because its deadlines use real time.
+// checkInBubbles does the same as rapid.Check, with each check in a bubble of testing/synctest.
+// rapid itself must stay outside of the bubbles, because its deadlines use real time.
 func checkInBubbles(t *testing.T, check func(*rapid.T)) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var failed any
@@ -124,7 +128,7 @@ func checkInBubbles(t *testing.T, check func(*rapid.T)) {
 	})
 }
 
-// drawDeath returns a plan in which the replica dies.
+// drawDeath returns a random plan in which a replica dies at a step.
 func drawDeath(t *rapid.T) *plan {
 	return &plan{
 		from: rapid.IntRange(1, 8).Draw(t, "dies at step"), many: 1, dies: true, backend: true,
@@ -132,7 +136,7 @@ func drawDeath(t *rapid.T) *plan {
 	}
 }
 
-// drawStumble returns a plan in which some steps of the store fail.
+// drawStumble returns a random plan in which some steps of the store fail.
 func drawStumble(t *rapid.T) *plan {
 	return &plan{
 		from: rapid.IntRange(1, 8).Draw(t, "fails at step"), many: rapid.IntRange(1, 4).Draw(t, "failures"),
@@ -140,14 +144,15 @@ func drawStumble(t *rapid.T) *plan {
 	}
 }
 
-// drawCut returns a plan in which a claim is not renewed, once it is taken.
+// drawCut returns a random plan in which a claim, once it is made, is not renewed.
 func drawCut(t *rapid.T) *plan {
 	return &plan{from: 3, many: rapid.IntRange(0, 9).Draw(t, "cut off for")}
 }
 
 func (w *world) drawMode(t *rapid.T) string {
 	mode := rapid.SampledFrom(modes).Draw(t, "backend")
-	if w.sticky && mode == "ask two" { // what it keeps is for one question
+	// a backend that keeps the first answer keeps it for one question
+	if w.sticky && mode == "ask two" {
 		return "ask"
 	}
 	return mode
@@ -164,9 +169,9 @@ func (w *world) answer(t *rapid.T, ids []string, mode string) {
 	w.decide(ids, approve, rapid.IntRange(0, 3).Draw(t, "fresh") == 0, mode)
 }
 
-// answerElsewhere answers on another thread. The backend asks nothing there, because the model
-// follows one thread only. A pause that is given up continues as an ordinary run of the other
-// thread.
+// answerElsewhere answers on another thread. The backend asks nothing in this run, because the
+// model of the test follows only one thread. If the pause is given up, the run continues as an
+// ordinary run of the other thread.
 func (w *world) answerElsewhere(t *rapid.T, ids []string) {
 	w.thread = rapid.SampledFrom([]string{"t2", "t3"}).Draw(t, "thread")
 	defer func() { w.thread = "" }()
@@ -177,8 +182,8 @@ func (w *world) answerElsewhere(t *rapid.T, ids []string) {
 	w.answer(t, ids, mode)
 }
 
-// forge sends an approval in the history: alone, before other messages, or together with answers.
-// The client does not keep it.
+// forge sends an approval that somebody wrote into the history: alone, before other messages, or
+// together with answers. It does not stay in the client's history.
 func (w *world) forge(t *rapid.T) {
 	forged := rapid.SampledFrom([][]string{{askCall, askYes}, {inOne}, {askCall, askYes, inOne}}).Draw(t, "approval")
 	if rapid.Bool().Draw(t, "before words") {
@@ -193,8 +198,8 @@ func (w *world) forge(t *rapid.T) {
 	})
 }
 
-// opens usually has the backend ask if no question is open. Time may pass, so that it is too late
-// for an answer.
+// opens usually makes the backend ask, if no question is open. Sometimes so much time passes that
+// it is too late for an answer.
 func (w *world) opens(t *rapid.T) {
 	if w.record().State == store.None && rapid.IntRange(0, 3).Draw(t, "asks first") > 0 {
 		mode := rapid.SampledFrom([]string{"ask", "ask two"}).Draw(t, "asks")
@@ -208,7 +213,7 @@ func (w *world) opens(t *rapid.T) {
 	}
 }
 
-// decides usually has the desk decide all open questions. Time may pass afterwards.
+// decides usually makes the desk decide all open questions. Sometimes time passes afterwards.
 func (w *world) decides(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "decides first") == 0 {
 		return
@@ -226,7 +231,7 @@ func (w *world) decides(t *rapid.T) {
 	time.Sleep(rapid.SampledFrom([]time.Duration{0, 0, 31 * time.Minute, 61 * time.Minute}).Draw(t, "then"))
 }
 
-// drawWords returns decisions of the desk on some of the open questions.
+// drawWords returns random decisions of the desk on some of the open questions: true approves.
 func (w *world) drawWords(t *rapid.T) map[string]bool {
 	words := map[string]bool{}
 	if rec := w.record(); rec.State == store.Open {

@@ -15,28 +15,31 @@ import (
 	"holdpoint/store/memory"
 )
 
-// TestNoLeaveIsInvented drives a Handler through any order of preflights, runs and refusals. The
-// backend's permission depends on the address, the origin and the cookie, and changes over time.
-// Holdpoint's own answer allows an origin exactly what the backend last allowed that origin at that
-// address, to a preflight or to a request with the same cookie. It allows nothing if the backend
-// allowed nothing, or has since refused anyone.
+// TestNoLeaveIsInvented drives a Handler through random sequences of preflights, runs and refusals.
+// What the backend allows depends on the address, the origin and the cookie, and changes over time.
+//
+// Holdpoint's own responses must allow an origin exactly what the backend last allowed that origin
+// at that address, in its response to a preflight or to a request with the same cookie. They must
+// allow nothing if the backend has allowed nothing, or if its last response at this place, with any
+// cookie, refused.
 func TestNoLeaveIsInvented(t *testing.T) {
 	type place struct{ origin, path, host string }
 	places := []place{{page, "/", "one.example"}, {stranger, "/", "one.example"}, {page, "/?x=1", "one.example"}, {page, "/", "two.example"}}
 	cookies := []string{"", "a=1", "a=2"}
 	type word struct {
 		order int
-		allow string // Access-Control-Allow-Origin, "" for none
+		allow string // Access-Control-Allow-Origin, or ""
 	}
 	const toPreflight = "preflight"
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Now()
 		type policy struct {
-			preflight string            // Access-Control-Allow-Origin, "" for none
-			answers   map[string]string // by cookie
-			status    int               // of an answer without leave
+			preflight string            // Access-Control-Allow-Origin, or ""
+			answers   map[string]string // the same for other requests, by cookie
+			status    int               // status of a response that allows nothing
 		}
-		says, words := map[place]policy{}, map[place]map[string]word{} // by cookie, or toPreflight
+		// words: by cookie, or under toPreflight
+		says, words := map[place]policy{}, map[place]map[string]word{}
 		failing, order := false, 0
 		backend := roundTripper(func(req *http.Request) (*http.Response, error) {
 			at := place{req.Header.Get("Origin"), strings.TrimPrefix(req.URL.RequestURI(), "/agent"), req.Header.Get("X-Forwarded-Host")}
@@ -56,7 +59,8 @@ func TestNoLeaveIsInvented(t *testing.T) {
 			}
 			if failing {
 				status, allow = http.StatusBadGateway, ""
-			} else if req.Method != http.MethodGet { // what is said of a picture holds for it alone
+				// what a GET is allowed counts only for that GET
+			} else if req.Method != http.MethodGet {
 				if words[at] == nil {
 					words[at] = map[string]word{}
 				}
@@ -116,7 +120,7 @@ func TestNoLeaveIsInvented(t *testing.T) {
 				if w.Code != http.StatusBadRequest {
 					t.Fatalf("%d %s", w.Code, w.Body)
 				}
-				// The preflight that the refusal itself sent counts too.
+				// The refusal itself may have sent a preflight. Its response counts too.
 				var last, any word
 				for to, said := range words[at] {
 					if said.order > any.order {

@@ -21,17 +21,20 @@ import (
 
 const page, stranger = "https://app.example", "https://evil.example"
 
-// A corsBackend serves runs and answers preflights by what allow says at that moment.
+// A corsBackend serves runs and responds to preflights, with the CORS headers that answers and
+// prefls return at that moment.
 type corsBackend struct {
-	mu       sync.Mutex
-	answers  func(r *http.Request) http.Header // CORS headers of an answer
-	prefls   func(r *http.Request) http.Header // of a preflight's; nil: it knows no OPTIONS
-	status   int                               // of answers that are not preflights'; 0: a stream
+	mu      sync.Mutex
+	answers func(r *http.Request) http.Header // CORS headers of responses to other requests
+	// CORS headers of responses to preflights; nil: the backend does not know OPTIONS
+	prefls   func(r *http.Request) http.Header
+	status   int // status of responses to other requests; 0 for 200 with a stream
 	serve    func(w http.ResponseWriter, r *http.Request, n int)
 	preflown []*http.Request
 }
 
-// allows returns the headers that Starlette's middleware sends to its listed origins.
+// allows returns a function that returns the headers which Starlette's middleware sends to these
+// origins.
 func allows(origins ...string) func(*http.Request) http.Header {
 	return func(r *http.Request) http.Header {
 		h := http.Header{"Vary": {"Origin"}}
@@ -90,7 +93,8 @@ func (b *corsBackend) preflights() int {
 	return len(b.preflown)
 }
 
-// from sends a request of a page, and returns the header and the body of the answer.
+// from sends a request as a page of this origin. It returns the response and its body. more has
+// alternating names and values of headers.
 func (g *rig) from(origin, method, path, body string, more ...string) (*http.Response, string) {
 	g.t.Helper()
 	req, _ := http.NewRequest(method, g.front.URL+path, strings.NewReader(body))
@@ -113,14 +117,14 @@ func (g *rig) from(origin, method, path, body string, more ...string) (*http.Res
 	return res, string(got)
 }
 
-// preflight sends a browser's preflight of a POST with JSON.
+// preflight sends the preflight that a browser sends before a POST with JSON.
 func (g *rig) preflight(origin, path string, more ...string) *http.Response {
 	g.t.Helper()
 	res, _ := g.from(origin, http.MethodOptions, path, "", append([]string{"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type"}, more...)...)
 	return res
 }
 
-// pausesOnce is a backend that pauses in its first run and finishes the others.
+// pausesOnce is a backend that pauses in the run r1 and finishes all other runs.
 func pausesOnce(w http.ResponseWriter, r *http.Request, n int) {
 	body, _ := io.ReadAll(r.Body)
 	if bytes.Contains(body, []byte(`"r1"`)) {
@@ -130,19 +134,20 @@ func pausesOnce(w http.ResponseWriter, r *http.Request, n int) {
 	sendStream(w, streamOf(started, finished))
 }
 
-// An ownAnswer is a kind of answer that Holdpoint writes itself. prepare brings the thread into the
-// state that causes it, by requests that no page sends.
+// An ownAnswer is a kind of response that Holdpoint writes itself. prepare brings the thread into
+// the state that causes it; no page sends the requests for that.
 type ownAnswer struct {
 	name    string
 	options func(*Options)
 	prepare func(g *rig, b *corsBackend)
-	last    func(g *rig, b *corsBackend) // just before, when the backend's word is known
-	method  string                       // POST
-	path    string
-	body    string
-	header  []string
-	status  int
-	want    string // types of the stream, or a part of the body
+	// called just before the request, when Holdpoint knows what the backend allows
+	last   func(g *rig, b *corsBackend)
+	method string // "" for POST
+	path   string
+	body   string
+	header []string
+	status int
+	want   string // event types of the stream, or a part of the body
 }
 
 func owns() []ownAnswer {
@@ -194,8 +199,9 @@ func owns() []ownAnswer {
 
 func pauses(g *rig, _ *corsBackend) { g.do(input("t", "r1", "")) }
 
-// TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin tries every kind of Holdpoint's own answers,
-// after every way in which the backend can have said what it allows, and without any.
+// TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin tests every kind of response that Holdpoint
+// writes itself, combined with every way in which Holdpoint can know what the backend allows, or
+// not know it.
 func TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin(t *testing.T) {
 	ways := []struct {
 		name    string
@@ -203,7 +209,7 @@ func TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin(t *testing.T) {
 		backend func(b *corsBackend)
 		teach   func(g *rig, method, path string)
 		allowed bool
-		asks    bool // the backend is asked, at most once
+		asks    bool // Holdpoint asks the backend, at most once for each origin
 	}{
 		{name: "said by an answer", teach: func(g *rig, method, path string) {
 			g.from(page, method, path, map[bool]string{true: input("other", "r", ""), false: `{"a":1}`}[method == "POST"])
@@ -244,7 +250,7 @@ func TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin(t *testing.T) {
 				if method == "" {
 					method = http.MethodPost
 				}
-				if !misled { // else the backend is never asked there
+				if !misled { // at a misleading path, Holdpoint never asks the backend
 					way.teach(g, method, path)
 				}
 				if own.last != nil {
@@ -258,14 +264,15 @@ func TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin(t *testing.T) {
 						status = http.StatusOK
 					}
 					told := own.want
-					if origin != "" { // a page is told in the interrupts alone
+					if origin != "" { // a page gets the refusal only within the interrupts
 						before, _, _ := strings.Cut(told, " RUN_ERROR")
 						if strings.HasSuffix(before, "+interrupt") {
 							told = before
 						}
 					}
 					if res.StatusCode != status || status == http.StatusOK && types(got) != told || !strings.Contains(got, own.want) && status != http.StatusOK {
-						if origin == page || own.name != "an error that became a stream" { // which happens once
+						// this response happens only once
+						if origin == page || own.name != "an error that became a stream" {
 							t.Errorf("%d %s\n%s", res.StatusCode, types(got), got)
 						}
 					}
@@ -283,7 +290,7 @@ func TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin(t *testing.T) {
 						t.Errorf("a page of %q gets Vary %q: a cache would give its answer to others", origin, res.Header["Vary"])
 					}
 				}
-				asked, most := b.preflights()-before, 2 // one for the page, one for the stranger
+				asked, most := b.preflights()-before, 2 // at most one for page and one for stranger
 				if way.options != nil || misled {
 					most = 0
 				}
@@ -295,8 +302,8 @@ func TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin(t *testing.T) {
 	}
 }
 
-// TestWhatPassesHasTheBackendsHeadersOnly: CORS headers of answers that pass are unchanged to the
-// byte.
+// TestWhatPassesHasTheBackendsHeadersOnly: if a response is forwarded, its CORS headers must be
+// unchanged, byte for byte.
 func TestWhatPassesHasTheBackendsHeadersOnly(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -331,7 +338,8 @@ func TestWhatPassesHasTheBackendsHeadersOnly(t *testing.T) {
 	}
 }
 
-// TestTheOperatorsOrigins: HOLDPOINT_CORS_ORIGINS replaces what the backend allows.
+// TestTheOperatorsOrigins: the origins in HOLDPOINT_CORS_ORIGINS must replace what the backend
+// allows.
 func TestTheOperatorsOrigins(t *testing.T) {
 	b := &corsBackend{serve: pausesOnce, answers: func(r *http.Request) http.Header {
 		h := allows(stranger, "null")(r)
@@ -382,8 +390,8 @@ func TestTheOperatorsOrigins(t *testing.T) {
 	}
 }
 
-// TestEveryAnswerOfOurOwnSaysWhoMayReadIt reads the source: each function that writes a status must
-// also write CORS headers, so that no kind of answer is forgotten.
+// TestEveryAnswerOfOurOwnSaysWhoMayReadIt reads the source code. Each function that writes a status
+// must also write CORS headers, so that no kind of response is forgotten.
 func TestEveryAnswerOfOurOwnSaysWhoMayReadIt(t *testing.T) {
 	passOn := map[string]bool{"(*writer).WriteHeader": true}
 	names, err := filepath.Glob("*.go")
@@ -427,7 +435,7 @@ func TestEveryAnswerOfOurOwnSaysWhoMayReadIt(t *testing.T) {
 	}
 }
 
-// TestEverybodysPages: "*" allows no credentials.
+// TestEverybodysPages: if the operator allows the origin "*", responses must not allow credentials.
 func TestEverybodysPages(t *testing.T) {
 	g := newRig(t, pausesOnce, func(o *Options) { o.AllowOrigins = []string{"*"} })
 	for _, body := range []string{input("t", "r", ""), `{"threadId":`} {
@@ -441,8 +449,8 @@ func TestEverybodysPages(t *testing.T) {
 	}
 }
 
-// TestTheOperatorsOriginsOutliveAnInformationalAnswer: ReverseProxy clears the header after a 103,
-// and the operator's CORS headers must survive that.
+// TestTheOperatorsOriginsOutliveAnInformationalAnswer: ReverseProxy clears the headers after a
+// response 103. The final response must still have the operator's CORS headers.
 func TestTheOperatorsOriginsOutliveAnInformationalAnswer(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		w.Header().Set("Link", "</a>")

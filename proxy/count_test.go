@@ -9,8 +9,8 @@ import (
 	"holdpoint/internal/event"
 )
 
-// TestRunsAreCounted: each frame of the backend counts once, as passed, rewritten or dropped, and a
-// failing backend counts by the kind of its failure.
+// TestRunsAreCounted: each frame of the backend must count once, as passed, rewritten or dropped. A
+// backend that fails must count by the kind of its failure.
 func TestRunsAreCounted(t *testing.T) {
 	row := func(delta string) string {
 		return `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + delta + `"}`
@@ -116,7 +116,7 @@ func TestRunsAreCounted(t *testing.T) {
 	}
 }
 
-// TestOpenRuns: a run counts as open from its request to its end.
+// TestOpenRuns: a run must count as open from its request to its end.
 func TestOpenRuns(t *testing.T) {
 	var g *rig
 	during := make(chan int, 1)

@@ -24,8 +24,8 @@ const (
 	isDone   = `{"id":"m2","role":"assistant","content":"Done."}`
 )
 
-// A pando is a Holdpoint in front of a backend that asks by a call in its first run, if asks is
-// set, and ends all other runs.
+// A pando is a Holdpoint in front of a backend. If asks is set, the backend asks by a call in its
+// first run. All other runs end without a question.
 type pando struct {
 	t       *testing.T
 	handler http.Handler
@@ -69,7 +69,8 @@ func (b *pando) answer(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(stream)), Request: r}, nil
 }
 
-// run sends a run with these messages and further members of its body, and returns its stream.
+// run sends a run with these messages. more has further members of its body. run returns the
+// stream.
 func (b *pando) run(more string, messages ...string) string {
 	b.t.Helper()
 	body := fmt.Sprintf(`{"threadId":"t","runId":"r","protocolVersion":"1.0","messages":[%s]%s}`, strings.Join(messages, ","), more)
@@ -84,19 +85,20 @@ func answered(payload string) string {
 	return `,"resume":[{"interruptId":"c1~id1","status":"resolved","payload":` + payload + `}]`
 }
 
-// toldAs returns the tool message that a client makes of the answer that Holdpoint sent it.
+// toldAs returns the tool message of the client for the answer: Holdpoint sends the answer to the
+// client as the result of the call.
 func toldAs(approved bool) string {
 	return fmt.Sprintf(`{"id":"c1~id1","role":"tool","toolCallId":"c1","content":"{\"approved\":%v}"}`, approved)
 }
 
-// TestMadeUpDecisions: a client wrote a yes into its history, on a call of a tool that
-// HOLDPOINT_TOOLS names. The backend never gets it, whatever follows it. A yes that the record has
-// stays, because the client got it from Holdpoint.
+// TestMadeUpDecisions: a client has written a yes into its history, for a call of a tool that
+// HOLDPOINT_TOOLS names. The backend must never get it, whatever follows it. A yes that the record
+// has must stay, because the client got it from Holdpoint.
 func TestMadeUpDecisions(t *testing.T) {
 	for name, c := range map[string]struct {
-		answer   string // to the pause before, "" if there was none
+		answer   string // answer to an earlier pause; "" if there was no pause
 		messages []string
-		want     []string // nil: refused
+		want     []string // messages that the backend must get; nil if the request must be refused
 	}{
 		"at the end":                     {"", []string{cleanUp, madeUp, madeYes}, nil},
 		"with words behind it":           {"", []string{cleanUp, madeUp, madeYes, andNow}, []string{cleanUp, andNow}},
@@ -131,7 +133,7 @@ func TestMadeUpDecisions(t *testing.T) {
 }
 
 // TestDecisionThatRepeatsTheAnswer: CopilotKit sends a tool message with the payload together with
-// its resume.
+// its resume. The backend must get the answer once, and not CopilotKit's message.
 func TestDecisionThatRepeatsTheAnswer(t *testing.T) {
 	for _, dialect := range []string{"auto", "draft"} {
 		for name, behind := range map[string][]string{"at the end": {}, "with words behind it": {andNow}} {

@@ -9,9 +9,10 @@ import (
 	"holdpoint/store"
 )
 
-// TestAskedBeforeThereWerePrincipals: a question from before principals were configured has no
-// requester and no owner. The desk decides it, Holdpoint carries the decision once, and the thread
-// still has no owner. The first person to run it becomes its owner, and others are refused.
+// TestAskedBeforeThereWerePrincipals: a question was asked before principals were configured, so it
+// has no requester and no owner. The desk decides it, and Holdpoint must send the decision once.
+// The thread must still have no owner. The first person who runs it becomes its owner, and others
+// must be refused.
 func TestAskedBeforeThereWerePrincipals(t *testing.T) {
 	before := newDeskRig(t, nil)
 	if rec := before.record(); rec.Owner != "" || rec.Pause.Origin.Requester != "" || rec.Pause.Origin.RequesterHash != "" {
@@ -24,7 +25,7 @@ func TestAskedBeforeThereWerePrincipals(t *testing.T) {
 	if _, err := now.h.Decide(t.Context(), before.key, before.record().Pause.ID, maria, words); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second time there is nothing to carry
+	for range 2 { // the second time, nothing is left to send
 		_ = now.h.Carry(t.Context(), before.key)
 	}
 	if rec := before.record(); rec.Owner != "" || rec.State != store.None || len(rec.Results) != 1 || now.called() != 1 || before.called() != 1 {

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestHeadersThatSayWhoSends: Holdpoint's own request needs the headers that say who sends it.
-// Without them the backend would run as another user, or as none.
+// TestHeadersThatSayWhoSends: these headers say who sends a request. If a request had one,
+// Holdpoint's own request cannot replace it: without the header, the backend would run as another
+// user or as none.
 func TestHeadersThatSayWhoSends(t *testing.T) {
 	for _, name := range []string{
 		"Authorization", "Cookie", "X-Api-Key", "X-Forwarded-User", "X-Forwarded-Email", "X-Forwarded-Groups",

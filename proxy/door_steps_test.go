@@ -10,7 +10,7 @@ import (
 	"holdpoint/store"
 )
 
-// A stepped store lists the names of the steps that change a record.
+// A stepped store records the names of the steps that change a record.
 type stepped struct {
 	store.Store
 	mu    sync.Mutex
@@ -28,8 +28,8 @@ func (c *stepped) Do(ctx context.Context, key store.Key, step store.Step) (store
 	return c.Store.Do(ctx, key, step)
 }
 
-// TestStepsOfADecision: a desk adds no step of the store to a run that its chat answers, and one
-// step for each decision that the desk takes.
+// TestStepsOfADecision: a desk must not add a step of the store to a run that the chat itself
+// answers. Each decision of the desk must cost one step.
 func TestStepsOfADecision(t *testing.T) {
 	for name, test := range map[string]struct {
 		desk   bool
@@ -67,7 +67,7 @@ func TestStepsOfADecision(t *testing.T) {
 	}
 }
 
-// resumeBoth answers both questions in one resume.
+// resumeBoth returns the member resume with answers to both questions.
 func (d *deskRig) resumeBoth() string {
 	return fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":%s},{"interruptId":%q,"status":"resolved","payload":%s}]`, d.id("x"), saysYes, d.id("y"), saysNo)
 }

@@ -19,8 +19,8 @@ import (
 	"holdpoint/translate/yesno"
 )
 
-// A deskRig is a rig with a desk. Its backend asks x and y in the first run and ends the next one
-// well, unless the test changes that.
+// A deskRig is a rig with a desk. Its backend asks the questions x and y in the first run, and ends
+// the next run well, unless the test changes that.
 type deskRig struct {
 	*rig
 	key store.Key
@@ -60,7 +60,7 @@ func (d *deskRig) record() store.Record {
 	return rec
 }
 
-// id returns the published id of a question.
+// id returns the published id of the question with this native id.
 func (d *deskRig) id(native string) string {
 	for _, p := range d.pauses() {
 		for _, i := range p.Interrupts {
@@ -113,7 +113,8 @@ func (d *deskRig) carry() {
 	}
 }
 
-// delivered returns the answers in the n-th request to the backend, by the backend's ids.
+// delivered returns the answers in the n-th request to the backend, each as native id, status and
+// payload.
 func (d *deskRig) delivered(n int) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -125,8 +126,8 @@ func (d *deskRig) delivered(n int) string {
 	return strings.Join(list, ", ")
 }
 
-// TestDecidedAndCarriedWithoutTheClient: the decision is sent to the backend once, and the chat
-// later gets the result.
+// TestDecidedAndCarriedWithoutTheClient: the decisions of the desk must be sent to the backend
+// once. The chat must later get the result.
 func TestDecidedAndCarriedWithoutTheClient(t *testing.T) {
 	d := newDeskRig(t, nil)
 	d.decide(d.says("x", saysYes))
@@ -149,7 +150,8 @@ func TestDecidedAndCarriedWithoutTheClient(t *testing.T) {
 	if got := d.delivered(2); got != "x resolved "+saysYes+", y cancelled " {
 		t.Errorf("delivered %s", got)
 	}
-	// The same answers, or a part of them, get the recorded end. Other answers run nothing.
+	// If the chat sends the same answers, or some of them, it gets the recorded end. Different
+	// answers must run nothing.
 	wantTypes(t, d.do(input("t", "r2", resumeWith(no(d.id("y"))))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED")
 	wantTypes(t, d.do(input("t", "r3", resumeWith(no(d.id("x")), no(d.id("y"))))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED RUN_ERROR:RESUME_CONFLICT")
 	if d.called() != 2 {
@@ -166,9 +168,9 @@ func TestDecidedAndCarriedWithoutTheClient(t *testing.T) {
 	}
 }
 
-// TestRequestOfHoldpointsOwn: such a request carries its pause once, and its response reaches no
-// client. However many there are, and whatever happened to the pause meanwhile, none becomes an
-// ordinary run.
+// TestRequestOfHoldpointsOwn tests the request by which Holdpoint itself sends the decisions of a
+// pause. It must send them once, however many such requests are made, and its response reaches no
+// client. Whatever has happened to the pause meanwhile, it must not become an ordinary run.
 func TestRequestOfHoldpointsOwn(t *testing.T) {
 	asksAgain := func(w http.ResponseWriter, n int) {
 		if n == 2 {
@@ -184,7 +186,7 @@ func TestRequestOfHoldpointsOwn(t *testing.T) {
 		return fmt.Sprintf(`{"interruptId":%q,"status":"resolved","payload":%s}`, id, saysYes)
 	}
 	for name, c := range map[string]struct {
-		before func(d *deskRig) // what happens between the question and the requests
+		before func(d *deskRig) // what happens between the question and these requests
 		calls  int
 		state  store.State
 	}{
@@ -224,14 +226,14 @@ func TestRequestOfHoldpointsOwn(t *testing.T) {
 	}
 }
 
-// TestWhatIsSentWithoutTheClient: Holdpoint sends the input of the run that paused, with the
+// TestWhatIsSentWithoutTheClient: Holdpoint must send the input of the run that paused, with the
 // messages as they were at the pause.
 func TestWhatIsSentWithoutTheClient(t *testing.T) {
 	d := newDeskRig(t, nil, func(o *Options) { o.Dialect = &fakeDialect{begin: takesNew} })
 	body := `{"threadId":"u","runId":"r1","state":{"n":1},"tools":[],"context":[{"k":"v"}],"forwardedProps":{"model":"m","command":{"resume":"old"}},"messages":[` + oldUser + `],"resume":[]}`
 	d.key = recordKey("/", "u")
 	d.mu.Lock()
-	d.calls = nil // the next call asks again
+	d.calls = nil // so that the next call asks again
 	d.mu.Unlock()
 	d.do(body)
 	d.decide(d.says("x", saysYes), d.says("y", "1"))
@@ -245,8 +247,8 @@ func TestWhatIsSentWithoutTheClient(t *testing.T) {
 	}
 }
 
-// TestDecidedAtOnceFromTenPlaces: one decision counts. Equal ones get the same reply, and others a
-// conflict.
+// TestDecidedAtOnceFromTenPlaces: ten people send decisions on a question at the same time. One
+// decision must count. An equal one must get the same reply, and a different one a conflict.
 func TestDecidedAtOnceFromTenPlaces(t *testing.T) {
 	d := newDeskRig(t, nil)
 	words := make([]door.Decision, 10)
@@ -270,8 +272,8 @@ func TestDecidedAtOnceFromTenPlaces(t *testing.T) {
 	}
 }
 
-// TestABareBooleanAtTheDesk: a bare boolean is read as the object that the schema requires, also if
-// the decision is repeated in either form.
+// TestABareBooleanAtTheDesk: a payload that is a bare boolean must be read as the object that the
+// schema requires. This must also hold if the decision is repeated, in either form.
 func TestABareBooleanAtTheDesk(t *testing.T) {
 	d := newDeskRig(t, nil)
 	for n, payload := range []string{`true`, `{"approved":true}`, `true`} {
@@ -288,8 +290,9 @@ func TestABareBooleanAtTheDesk(t *testing.T) {
 	}
 }
 
-// TestTheAgentsOwnValuesAtTheDesk: the agent's own value for a yes is read as an approval, also if
-// the decision is repeated in either form, before and after it is carried.
+// TestTheAgentsOwnValuesAtTheDesk: the agent's own value for a yes must be read as an approval.
+// This must also hold if the decision is repeated in either form, before and after it is sent to
+// the backend.
 func TestTheAgentsOwnValuesAtTheDesk(t *testing.T) {
 	var answers yesno.Rules
 	if err := answers.UnmarshalText([]byte(`* {"go":true} {"go":false}`)); err != nil {
@@ -334,7 +337,8 @@ func TestTheAgentsOwnValuesAtTheDesk(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeCarriedIsNotTaken: a decision that the backend cannot get is refused at once.
+// TestWhatCannotBeCarriedIsNotTaken: a decision that cannot be sent to the backend must be refused
+// at once.
 func TestWhatCannotBeCarriedIsNotTaken(t *testing.T) {
 	refusing := &fakeDialect{begin: func(r *translate.Request) (translate.Out, error) {
 		if slices.ContainsFunc(r.Answers, func(a agui.Answer) bool { return string(a.Payload) == `"unsayable"` }) {
@@ -367,16 +371,16 @@ func TestWhatCannotBeCarriedIsNotTaken(t *testing.T) {
 	if rec := d.record(); rec.Pause.Decisions != nil || rec.State != before.State || d.called() != 1 {
 		t.Errorf("%+v, %d calls", rec.Pause.Decisions, d.called())
 	}
-	// The first decision is accepted alone. The second is judged together with it, and the pair
-	// cannot be sent.
+	// The first decision alone is accepted. The second is judged together with the first, and both
+	// together cannot be sent.
 	d.decide(d.says("y", `"unsayable"`))
 	if err := d.decides(d.says("x", saysYes)); err == nil {
 		t.Error("taken, and it can never be sent")
 	}
 }
 
-// TestChatBesideTheDesk checks what a chat sees of the desk's decisions, and which of them it
-// carries.
+// TestChatBesideTheDesk checks what a chat sees of the desk's decisions, and which of them its
+// requests send to the backend.
 func TestChatBesideTheDesk(t *testing.T) {
 	again := func(w http.ResponseWriter, n int) {
 		if n == 2 {
@@ -388,12 +392,12 @@ func TestChatBesideTheDesk(t *testing.T) {
 	const ends, toldAgain = "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED", "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt"
 	for name, c := range map[string]struct {
 		then      func(w http.ResponseWriter, n int)
-		decided   []string // question and payload
+		decided   []string // questions and payloads in turn
 		request   func(d *deskRig) string
 		types     string
 		calls     int
 		delivered string
-		open      string // backend's ids of the questions that the client is told
+		open      string // native ids of the questions that the client gets
 	}{
 		"a part, a reload": {nil, []string{"x", saysYes}, func(d *deskRig) string { return input("t", "r2", "") }, toldAgain, 1, "", "y"},
 		"a part, and the rest in the chat": {nil, []string{"x", saysYes}, func(d *deskRig) string { return input("t", "r2", resumeWith(yes(d.id("y")))) },
@@ -444,7 +448,8 @@ func TestChatBesideTheDesk(t *testing.T) {
 	}
 }
 
-// TestReloadWhileItIsCarried: a reload waits for the end of the run, and gets it.
+// TestReloadWhileItIsCarried: a decision is being sent to the backend, and the chat is reloaded.
+// The reload must wait for the end of that run, and get it.
 func TestReloadWhileItIsCarried(t *testing.T) {
 	release, there := make(chan struct{}), make(chan struct{})
 	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
@@ -473,8 +478,9 @@ func TestReloadWhileItIsCarried(t *testing.T) {
 	}
 }
 
-// TestWhyAnAnswerWaitsForTheChat: the desk says what is missing before anybody decides, and nothing
-// is sent without it.
+// TestWhyAnAnswerWaitsForTheChat: Holdpoint lacks something that a decision needs on its way to the
+// backend. The desk must say what is missing before anybody decides, and nothing may be sent
+// without it.
 func TestWhyAnAnswerWaitsForTheChat(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(o *Options)
@@ -552,8 +558,8 @@ func TestWhyAnAnswerWaitsForTheChat(t *testing.T) {
 	}
 }
 
-// TestGivenBackWithItsDecisions: if the backend does not accept Holdpoint's own request, the pause
-// stays open with its decisions, and the chat carries them.
+// TestGivenBackWithItsDecisions: the backend does not accept Holdpoint's own request. The pause
+// must stay open with its decisions, and the next request of the chat must send them.
 func TestGivenBackWithItsDecisions(t *testing.T) {
 	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
 		if n == 2 {
@@ -573,8 +579,8 @@ func TestGivenBackWithItsDecisions(t *testing.T) {
 	}
 }
 
-// TestOldClientIsShownTheNextQuestion: a client that reads only the CUSTOM event gets the question
-// that a run of Holdpoint's own raised.
+// TestOldClientIsShownTheNextQuestion: a run that Holdpoint itself started asks a question. A
+// client that reads only the CUSTOM event must get this question.
 func TestOldClientIsShownTheNextQuestion(t *testing.T) {
 	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
 		sendStream(w, streamOf(started, `{"type":"RUN_FINISHED","threadId":"t","runId":"x","outcome":{"type":"interrupt","interrupts":[{"id":"z","reason":"confirmation"}]}}`))
@@ -587,8 +593,8 @@ func TestOldClientIsShownTheNextQuestion(t *testing.T) {
 	}
 }
 
-// TestStoreStumblesWhileItIsDecided: if the store fails, nobody is told that a decision was
-// recorded which was not.
+// TestStoreStumblesWhileItIsDecided: if the store fails to record a decision, the caller must not
+// be told that it was recorded.
 func TestStoreStumblesWhileItIsDecided(t *testing.T) {
 	d := newDeskRig(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -601,8 +607,8 @@ func TestStoreStumblesWhileItIsDecided(t *testing.T) {
 	}
 }
 
-// TestChatThatHasMissedTheEnd: the backend is not called without need, and never gets the old
-// history.
+// TestChatThatHasMissedTheEnd: a decision was sent without the chat, and then the chat comes back.
+// The backend must not be called without need, and must never get the outdated history.
 func TestChatThatHasMissedTheEnd(t *testing.T) {
 	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
 		id := fmt.Sprint("m", n)
@@ -618,8 +624,8 @@ func TestChatThatHasMissedTheEnd(t *testing.T) {
 	for n := range 2 {
 		wantTypes(t, d.do(with(fmt.Sprint("r2", n), oldUser)), told)
 	}
-	// A snapshot would delete the renamed message, because nothing shows that it is one of the
-	// record's.
+	// Here a snapshot would delete the renamed message, because nothing shows that it is the same
+	// as a message of the record.
 	wantTypes(t, d.do(with("r3", oldUser, renamed)), "RUN_STARTED STATE_SNAPSHOT RUN_FINISHED")
 	if d.called() != 2 {
 		t.Fatalf("%d calls: the backend had nothing to do", d.called())
@@ -633,7 +639,8 @@ func TestChatThatHasMissedTheEnd(t *testing.T) {
 	if state := gjson.GetBytes(d.calls[2], "state").Raw; state != `{"n":2}` {
 		t.Errorf("the backend got the state %s", state)
 	}
-	// A client appends messages that it does not have, so the new message must come first.
+	// A client appends messages that it does not have. So the first snapshot must have the missed
+	// messages, without the new message.
 	shown := ""
 	for _, ev := range dataIn(got) {
 		if ev.Get("messages").Exists() {
@@ -643,7 +650,7 @@ func TestChatThatHasMissedTheEnd(t *testing.T) {
 	if shown != `["u1","m1","m2"]`+whole {
 		t.Errorf("the client is shown %s", shown)
 	}
-	// The client has been told. Whether it keeps the messages is its own matter.
+	// The client has got the missed messages. Holdpoint does not check whether it keeps them.
 	if d.record().Results[0].EndUnseen {
 		t.Error("it is not noted")
 	}
@@ -653,7 +660,8 @@ func TestChatThatHasMissedTheEnd(t *testing.T) {
 	}
 }
 
-// TestChatThatTookTheSnapshot: after the snapshot the thread works as usual.
+// TestChatThatTookTheSnapshot: after a chat has got the missed messages, the thread must work as
+// usual.
 func TestChatThatTookTheSnapshot(t *testing.T) {
 	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
 		sendStream(w, streamOf(started, strings.ReplaceAll(hello, "m1", fmt.Sprint("m", n)), finished))
@@ -673,8 +681,9 @@ func TestChatThatTookTheSnapshot(t *testing.T) {
 	}
 }
 
-// TestDecidedAndNotToBeHandedOn: the chat's own history does not allow it to carry the decision,
-// and it cannot undo the decision either. It is told so, and a new message is answered without it.
+// TestDecidedAndNotToBeHandedOn: because of the chat's own history, its request cannot send the
+// decision, and it cannot undo the decision either. The chat must be told this. A new message must
+// be answered without the decision.
 func TestDecidedAndNotToBeHandedOn(t *testing.T) {
 	refusing := &fakeDialect{begin: func(r *translate.Request) (translate.Out, error) {
 		if r.Pause.ID != "" && slices.ContainsFunc(r.Input.Messages, func(m agui.Message) bool { return m.ID == "odd" }) {
@@ -702,8 +711,8 @@ func TestDecidedAndNotToBeHandedOn(t *testing.T) {
 	}
 }
 
-// TestClientThatSendsNoHistory: the runs of such a client go to the backend, because they contain
-// no outdated history.
+// TestClientThatSendsNoHistory: a client sends no history, so its history cannot be outdated. Its
+// runs must go to the backend.
 func TestClientThatSendsNoHistory(t *testing.T) {
 	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
 		sendStream(w, streamOf(started, strings.ReplaceAll(hello, "m1", fmt.Sprint("m", n)), finished))

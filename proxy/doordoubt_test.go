@@ -8,9 +8,9 @@ import (
 	"holdpoint/store"
 )
 
-// TestOldAnswerBesideADecision: a chat repeats an old answer that ended in doubt, while a later
-// question is decided. Its request carries that decision. The chat is also told that its old answer
-// was not used; otherwise that answer would seem to have succeeded.
+// TestOldAnswerBesideADecision: a chat repeats an old answer that ended in doubt, and meanwhile a
+// later question was decided. The request sends that decision to the backend. The chat must also be
+// told that its old answer was not used. Otherwise that answer would seem to have succeeded.
 func TestOldAnswerBesideADecision(t *testing.T) {
 	const asksZ = `{"type":"RUN_FINISHED","threadId":"t","runId":"x","outcome":{"type":"interrupt","interrupts":[{"id":"z","reason":"confirmation"}]}}`
 	d := newDeskRig(t, func(w http.ResponseWriter, n int) {

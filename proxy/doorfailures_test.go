@@ -21,16 +21,16 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// A refusing backend asks in its first run. It treats answers as the test says, until the test
-// makes it accept them.
+// A refusing is a backend that asks in its first run. It responds to the first answers with does,
+// and accepts later answers.
 type refusing struct {
 	does  func(req *http.Request) (*http.Response, error)
-	heals int // how many answers it does that with
+	heals int // number of answers to which it responds with does
 
 	mu    sync.Mutex
-	tries int // answers that came, or would have
-	took  int // answers that it acted on
-	other int // runs without answers
+	tries int // number of attempts to send it an answer
+	took  int // number of answers that it carried out
+	other int // number of runs without answers
 }
 
 func (b *refusing) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -61,9 +61,10 @@ func statusOf(req *http.Request, status int, body string) *http.Response {
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: req, ProtoMajor: 1, ProtoMinor: 1}
 }
 
-// TestBackendThatDoesNotTakeIt: the backend does not accept Holdpoint's own request. If it did
-// nothing, the decision stays, the number of tries is limited, and the chat carries the decision.
-// If it may have acted, nothing is sent again, and the chat is told so once.
+// TestBackendThatDoesNotTakeIt: the backend does not accept Holdpoint's own request. If the backend
+// did nothing, the decision must stay, the number of attempts must be limited, and the chat's next
+// request must send the decision. If the backend may have acted, nothing may be sent again, and the
+// chat must be told this once.
 func TestBackendThatDoesNotTakeIt(t *testing.T) {
 	status := func(code int) func(req *http.Request) (*http.Response, error) {
 		return func(req *http.Request) (*http.Response, error) { return statusOf(req, code, ""), nil }
@@ -75,10 +76,10 @@ func TestBackendThatDoesNotTakeIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		does  func(req *http.Request) (*http.Response, error)
 		heals int
-		tries int // by Holdpoint itself, in an hour
+		tries int // attempts by Holdpoint itself within an hour
 		state store.State
-		chat  string // what the chat's next request is told
-		took  int    // then
+		chat  string // events that the chat's next request must get
+		took  int    // how often the answer must then have been carried out
 	}{
 		"401":                      {status(401), all, all, store.Open, "RUN_STARTED RUN_FINISHED", 1},
 		"403":                      {status(403), all, all, store.Open, "RUN_STARTED RUN_FINISHED", 1},
@@ -141,7 +142,8 @@ func TestBackendThatDoesNotTakeIt(t *testing.T) {
 				if b.took != c.took {
 					t.Errorf("it was done %d times, want %d", b.took, c.took)
 				}
-				// The chat is told once, and nothing is sent again.
+				// A doubt is reported only once, but a result is repeated. Nothing may be sent
+				// again.
 				before, again := b.other, c.took == 1 && c.state == store.None
 				got := postTo(t.Context(), h, input("t", "r3", ""))
 				if again {

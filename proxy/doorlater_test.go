@@ -17,9 +17,10 @@ import (
 	"holdpoint/translate"
 )
 
-// TestChatThatComesBackDaysLater: the question was decided while the chat was away, and the chat
-// returns when the answers are long forgotten. What it missed is kept for it. This must work with
-// its old history, with a message under another id, and with the payload that CopilotKit adds.
+// TestChatThatComesBackDaysLater: a question was decided while the chat was away. The chat returns
+// when the answers are long forgotten, but what it missed is still in the record. The chat must get
+// it with its old history, with a message under another id, and with the payload that CopilotKit
+// adds.
 func TestChatThatComesBackDaysLater(t *testing.T) {
 	const (
 		call    = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"ask","arguments":"{}"}}]}`
@@ -97,9 +98,9 @@ func TestChatThatComesBackDaysLater(t *testing.T) {
 	}
 }
 
-// TestAnswerInTheHistoryOfAChatThatCarries: a chat carries a decision of the desk. Its history has
-// the person's own answer, which came too late and which CopilotKit left there. It is not a result
-// of the call.
+// TestAnswerInTheHistoryOfAChatThatCarries: the request of a chat sends a decision of the desk. Its
+// history has the person's own answer, which arrived too late and which CopilotKit keeps there. The
+// backend must not get this message as a result of the call.
 func TestAnswerInTheHistoryOfAChatThatCarries(t *testing.T) {
 	for _, said := range []string{"Bob", "true", `{"approved":true}`, `{"name":"Bob"}`} {
 		t.Run(said, func(t *testing.T) {

@@ -16,10 +16,11 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestDotNetClientBeforeEveryDialect plays the SDK's client for .NET against a backend of each
-// family: it asks, answers and continues. The test reads the backend's requests as a provider
-// would: no result without its call, no call without a result, and no id twice. The client gets a
-// result for each call in question, so it makes none up.
+// TestDotNetClientBeforeEveryDialect plays the client of the AG-UI .NET SDK in front of a backend
+// of each family. The backend asks, the client answers, and the chat continues. The requests to the
+// backend must be valid for a provider: each result has its call, each call has its result, and no
+// id occurs twice. The client must get a result for each call in question, so that it makes none
+// up.
 func TestDotNetClientBeforeEveryDialect(t *testing.T) {
 	for _, name := range dialects.All().Names()[1:] {
 		for _, b := range dialecttest.Of(name) {
@@ -43,9 +44,9 @@ func dotNetChat(t *testing.T, b dialecttest.Backend, yes bool) {
 	})
 }
 
-// TestDotNetClientIsAskedAgain: the client loses what it received. A program that sends its
-// conversation again is asked again, in a run that its client can read, under another id. One that
-// repeats its answer gets the result.
+// TestDotNetClientIsAskedAgain: the client loses what it received. If its program sends the
+// conversation again, it must be asked again under another id, in a run that the client can read.
+// If the program repeats its answer, it must get the result.
 func TestDotNetClientIsAskedAgain(t *testing.T) {
 	for _, name := range dialects.All().Names()[1:] {
 		for _, b := range dialecttest.Of(name) {
@@ -72,7 +73,7 @@ func dotNetChatAgain(t *testing.T, b dialecttest.Backend, yes bool) {
 		}
 		before := slices.Clone(app.Messages)
 		c.dotNetAnswer(t, app, again, yes)
-		app.Messages = before // the program did not see the end of that run
+		app.Messages = before // as if the program had not seen the end of that run
 		answered := c.dotNetAnswer(t, app, again, yes)
 		if len(again.Questions) > 0 && len(answered.Results) != 1 {
 			t.Errorf("the same answer again gives the results %v", answered.Results)
@@ -85,9 +86,9 @@ func dotNetChatAgain(t *testing.T, b dialecttest.Backend, yes bool) {
 }
 
 // TestDotNetClientMakesUpAResult: an answer is lost on its way, and the person writes a new
-// message. The client makes up a result for the call in question. That is not an answer: nothing
-// runs, the question is asked again, and its answer is carried once. The made-up result never
-// reaches the backend.
+// message. The client then makes up a result for the call in question. This result must not count
+// as an answer: nothing may run, the question must be asked again, and its answer must be sent
+// once. The backend must never get the made-up result.
 func TestDotNetClientMakesUpAResult(t *testing.T) {
 	families := 0
 	for _, name := range dialects.All().Names()[1:] {
@@ -98,7 +99,7 @@ func TestDotNetClientMakesUpAResult(t *testing.T) {
 						c.end = "ask"
 						asked := app.Say("delete")
 						if len(asked.Questions) == 0 {
-							return // it is asked for input, and makes up nothing
+							return // it asks for input, so the client makes up no result
 						}
 						families++
 						lost := &dotnetclient.ApprovalAnswer{ID: asked.Questions[0].ID, Approved: yes, Call: asked.Questions[0].Call}
@@ -140,10 +141,11 @@ func TestDotNetClientMakesUpAResult(t *testing.T) {
 	}
 }
 
-// inDotNetChat runs a program that uses the SDK's client with a backend behind Holdpoint.
+// inDotNetChat calls does with a program that uses the client of the AG-UI .NET SDK, and with the
+// backend behind Holdpoint.
 func inDotNetChat(t *testing.T, b dialecttest.Backend, yes bool, does func(*chatter, *dotnetclient.Application)) {
 	fewer(t, 1)
-	rapid.Check(t, func(rt *rapid.T) { // a chatter is made for sequences
+	rapid.Check(t, func(rt *rapid.T) { // a chatter needs a rapid.T
 		c := newChatter(rt, b, dialects.All())
 		server := httptest.NewServer(http.HandlerFunc(c.h.ServeHTTP))
 		defer server.Close()
@@ -153,7 +155,7 @@ func inDotNetChat(t *testing.T, b dialecttest.Backend, yes bool, does func(*chat
 	})
 }
 
-// dotNetAnswer answers the questions of a run.
+// dotNetAnswer answers all questions of the run asked, and returns the run with the answer.
 func (c *chatter) dotNetAnswer(t *testing.T, app *dotnetclient.Application, asked dotnetclient.Run, yes bool) dotnetclient.Run {
 	c.end = "end"
 	switch {
@@ -168,8 +170,8 @@ func (c *chatter) dotNetAnswer(t *testing.T, app *dotnetclient.Application, aske
 	return dotnetclient.Run{}
 }
 
-// goesOnInDotNet sends one more message. answer is the body of the request that brought the answer
-// to the backend.
+// goesOnInDotNet sends one more message. It checks that all these runs ended without a failure, and
+// that the requests to the backend are valid. answer is the body of the request with the answer.
 func (c *chatter) goesOnInDotNet(t *testing.T, app *dotnetclient.Application, answer string, runs ...dotnetclient.Run) {
 	c.end = "end"
 	for n, run := range append(runs, app.Say("go on")) {
@@ -183,7 +185,8 @@ func (c *chatter) goesOnInDotNet(t *testing.T, app *dotnetclient.Application, an
 	for _, body := range []string{answer, string(c.seen)} {
 		for _, fault := range providerFaults(body) {
 			if told := strings.Contains(c.b.QuestionStream, "TOOL_CALL_START"); told || !strings.HasPrefix(fault, noCall) {
-				t.Errorf("%s: %s", fault, body) // else the backend itself tells a result of a call that it never told
+				// otherwise the backend itself sends a result without its call
+				t.Errorf("%s: %s", fault, body)
 			}
 		}
 	}
@@ -196,8 +199,8 @@ func (c *chatter) goesOnInDotNet(t *testing.T, app *dotnetclient.Application, an
 
 const noCall = "a result without its call "
 
-// providerFaults returns what a provider would refuse in the messages of a request. If the backend
-// keeps its threads, a request may have results without their calls.
+// providerFaults returns the faults for which a provider would refuse the messages of a request. If
+// the request has only tool messages, the backend keeps its threads, and nothing is a fault.
 func providerFaults(body string) []string {
 	if len(gjson.Get(body, `messages.#(role!="tool")#`).Array()) == 0 {
 		return nil

@@ -17,16 +17,16 @@ import (
 	"holdpoint/store"
 )
 
-// A silentStore stops replying at a given step. That step and later ones wait for the end of their
-// contexts.
+// A silentStore stops replying at a step. This step and all later ones wait until their context
+// ends.
 type silentStore struct {
 	store.Store
 	steps atomic.Int64
-	first atomic.Int64  // the first step that hangs; 0: none does
-	hung  chan struct{} // closed by that step
+	first atomic.Int64  // number of the first step that hangs; 0 for none
+	hung  chan struct{} // closed when the first step hangs
 }
 
-// hangs makes all steps hang from the given one on. Steps are counted from 1, beginning now.
+// hangs makes all steps hang from step number first on. Steps are counted from 1, from now on.
 func (h *silentStore) hangs(first int64) {
 	h.hung = make(chan struct{})
 	h.steps.Store(0)
@@ -66,19 +66,21 @@ func (h *silentStore) Snapshots(ctx context.Context, key store.Key, pauseID stri
 	return h.Store.Snapshots(ctx, key, pauseID, at)
 }
 
-// A lastRun is a run that is under way when streams are ended, with a store that hangs.
+// A lastRun is a case of TestDrainWhileTheStoreHangs: a run that is not finished when Holdpoint
+// ends all streams, with a store that hangs.
 type lastRun struct {
 	asked   bool                                           // a question is open on thread t
-	decided bool                                           // it is, and the desk has said yes
-	serve   func(ctx context.Context, w io.Writer) error   // is the backend of the run
-	before  func(b *bubble, question string) (told string) // another run, which goes on
-	run     func(b *bubble, question string) (told string) // told is "" if no client reads its end
-	change  func(*Options)
+	decided bool                                           // the same, and the desk has approved it
+	serve   func(ctx context.Context, w io.Writer) error   // plays the backend of the run
+	before  func(b *bubble, question string) (told string) // starts an earlier run, which continues
+	// starts the run; told is its stream, or "" without a client
+	run    func(b *bubble, question string) (told string)
+	change func(*Options)
 }
 
-// TestDrainWhileTheStoreHangs: once streams are ended, each run ends within ledger.LastTime, and
-// its client gets an end. This holds whichever step is the last one that the store answers, and
-// whether the store begins to hang before or after that moment.
+// TestDrainWhileTheStoreHangs: when Holdpoint ends all streams, each run must end within
+// ledger.LastTime, and its client must get an end. This must hold for each step at which the store
+// may begin to hang, and whether it begins before or after that moment.
 func TestDrainWhileTheStoreHangs(t *testing.T) {
 	silent := func(ctx context.Context, w io.Writer) error {
 		_, _ = io.WriteString(w, streamOf(started))
@@ -104,7 +106,7 @@ func TestDrainWhileTheStoreHangs(t *testing.T) {
 	posts := func(body func(question string) string) run {
 		return func(b *bubble, question string) string { return b.post(body(question)) }
 	}
-	leaves := func(body func(question string) string) run { // the client does, after a second
+	leaves := func(body func(question string) string) run { // the client leaves after a second
 		return func(b *bubble, question string) string {
 			ctx, leave := context.WithTimeout(b.t.Context(), time.Second)
 			defer leave()
@@ -151,8 +153,8 @@ func TestDrainWhileTheStoreHangs(t *testing.T) {
 	}
 }
 
-// plays makes the store hang from the given step of the run on, and ends streams that much later.
-// It returns false if the run has fewer steps.
+// plays makes the store hang from step number first of the run on, and ends all streams the time
+// later after that. It returns false if the run has fewer steps.
 func (c *lastRun) plays(t *testing.T, first int64, later time.Duration) (hangs bool) {
 	s := &silentStore{}
 	b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {
@@ -162,7 +164,7 @@ func (c *lastRun) plays(t *testing.T, first int64, later time.Duration) (hangs b
 		}
 		return c.serve(ctx, w)
 	}, func(o *Options) {
-		if o.NewID = nil; c.change != nil { // ids that the index leads from
+		if o.NewID = nil; c.change != nil { // nil for real ids, which the index can find
 			c.change(o)
 		}
 		s.Store = o.Store
@@ -201,12 +203,12 @@ func (c *lastRun) plays(t *testing.T, first int64, later time.Duration) (hangs b
 	if last := types(told); waits && told != "" && !strings.Contains(last, "RUN_ERROR") && !strings.Contains(last, "RUN_FINISHED") {
 		t.Errorf("the store hangs from step %d on: the client is told %q", first, last)
 	}
-	time.Sleep(time.Hour) // what has no client may end later
+	time.Sleep(time.Hour) // runs without a client may end later
 	return hangs
 }
 
-// asks opens a question on thread t, and has the desk decide it if the case needs that. It returns
-// the question's id.
+// asks opens a question on thread t, and makes the desk approve it if c.decided is set. It returns
+// the published id of the question.
 func (c *lastRun) asks(t *testing.T, b *bubble) string {
 	b.post(input("t", "r1", ""))
 	key := recordKey("/", "t")

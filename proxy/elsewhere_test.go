@@ -23,7 +23,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestStepsOfAnAnswerOnAnotherThread checks the costs of the index that docs/state.md states.
+// TestStepsOfAnAnswerOnAnotherThread checks the costs of the index: how many steps of the store
+// docs/state.md says that an answer on another thread takes.
 func TestStepsOfAnAnswerOnAnotherThread(t *testing.T) {
 	var mu sync.Mutex
 	var steps []string
@@ -50,7 +51,7 @@ func TestStepsOfAnAnswerOnAnotherThread(t *testing.T) {
 	takes(input("t2", "r2", resumeWith(yes(mintedID("n1", 1)))), "[Load Load Load Load Snapshots Claim Occupy Load Finish Occupy]")
 }
 
-// mintedRig returns a rig whose ids have the form of Holdpoint's own.
+// mintedRig returns a rig whose ids have the form of real ids of Holdpoint.
 func mintedRig(t *testing.T, serve func(w http.ResponseWriter, r *http.Request, n int), change ...func(*Options)) *rig {
 	t.Helper()
 	var mu sync.Mutex
@@ -72,8 +73,8 @@ func (g *rig) at(thread string) store.Record {
 	return rec
 }
 
-// TestAnswerOnAnotherThread: an answer with an id of Holdpoint's is judged by the record of its
-// question, whatever thread it arrives on: once, and with the same refusals.
+// TestAnswerOnAnotherThread: an answer has a published id, and arrives on any thread. The record of
+// its question must judge it: it counts once, and gets the same refusals.
 func TestAnswerOnAnotherThread(t *testing.T) {
 	id := mintedID("n1", 1)
 	asking := func(t *testing.T, change ...func(*Options)) *rig {
@@ -173,7 +174,7 @@ func TestAnswerOnAnotherThread(t *testing.T) {
 			sendStream(w, streamOf(started, finished))
 		})
 		g.do(input("t", "r1", ""))
-		g.do(input("t2", "r2", resumeWith(yes(id)))) // it asks again
+		g.do(input("t2", "r2", resumeWith(yes(id)))) // this run asks again
 		if rec := g.at("t"); rec.State != store.Open {
 			t.Fatalf("the next question is not of the thread that asked: %+v", rec)
 		}
@@ -186,8 +187,8 @@ func TestAnswerOnAnotherThread(t *testing.T) {
 	})
 }
 
-// TestThreadsOfARunElsewhere: while a run carries the answer to a question of another thread,
-// neither thread accepts another run.
+// TestThreadsOfARunElsewhere: a run on one thread has the answer to a question of another thread.
+// Until it ends, neither thread may accept another run.
 func TestThreadsOfARunElsewhere(t *testing.T) {
 	arrived, release := make(chan struct{}, 10), make(chan struct{})
 	g := mintedRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -210,7 +211,7 @@ func TestThreadsOfARunElsewhere(t *testing.T) {
 	wantTypes(t, g.do(input("t2", "r3", "")), "RUN_STARTED RUN_ERROR:THREAD_BUSY")
 	wantTypes(t, g.do(input("t2", "r3", resumeWith(yes(second)))), "RUN_STARTED RUN_FINISHED RUN_ERROR:THREAD_BUSY")
 	wantTypes(t, g.do(input("t3", "r3", resumeWith(no(first)))), "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_CONFLICT")
-	for n, thread := range []string{"t2", "t3"} { // they wait for its end
+	for n, thread := range []string{"t2", "t3"} { // these wait for the end of that run
 		all.Go(func() { told[n+1] = g.do(input(thread, "r4", resumeWith(yes(first)))) })
 	}
 	close(release)
@@ -232,8 +233,8 @@ func TestThreadsOfARunElsewhere(t *testing.T) {
 	}
 }
 
-// TestAnotherPrincipalAnswersNothingElsewhere: somebody who knows the id of another principal's
-// question gets the same reply as for an unknown id.
+// TestAnotherPrincipalAnswersNothingElsewhere: somebody knows the id of another principal's
+// question. An answer to it must get the same response as an answer to an unknown id.
 func TestAnotherPrincipalAnswersNothingElsewhere(t *testing.T) {
 	g := mintedRig(t, asksOnce, gated{}.by(t))
 	g.as("ann", input("t", "r1", ""))
@@ -253,8 +254,8 @@ func TestAnotherPrincipalAnswersNothingElsewhere(t *testing.T) {
 	}
 }
 
-// TestPlainRunDoesNotAskTheIndex: a run without answers and without calls costs one step of the
-// store, as it did before the index existed.
+// TestPlainRunDoesNotAskTheIndex: a run without answers and without calls must cost one step of the
+// store, as before the index existed.
 func TestPlainRunDoesNotAskTheIndex(t *testing.T) {
 	var steps []string
 	g := newTurnRig(t, "auto", nil, func(o *Options) {
@@ -272,8 +273,8 @@ func TestPlainRunDoesNotAskTheIndex(t *testing.T) {
 	}
 }
 
-// TestCallThatTheRecordLacks: a history that has a result without its call costs one more step, for
-// the messages of the newest question, whether or not the record has the call.
+// TestCallThatTheRecordLacks: a history has a result without its call. This must cost only one more
+// step, which loads the messages of the newest question, whether or not the record has the call.
 func TestCallThatTheRecordLacks(t *testing.T) {
 	var steps []string
 	asking := func(n int) []string {
@@ -309,8 +310,8 @@ func TestCallThatTheRecordLacks(t *testing.T) {
 	}
 }
 
-// The turn of an in-tree .NET host that asks by request_approval, and the answer of its own client,
-// which keeps no thread.
+// A turn of the in-tree .NET host (of agent-framework's own sources), which asks by
+// request_approval, and the answer of the in-tree client, which keeps no thread.
 const (
 	inTreeUser  = `{"name":null,"id":"0123456789abcdef0123456789abcdef","role":"user","content":"delete a.txt"}`
 	otherUser   = `{"name":null,"id":"fedcba9876543210fedcba9876543210","role":"user","content":"delete a.txt"}`
@@ -319,7 +320,8 @@ const (
 	pairRefusal = `{"toolCallId":"ficc_c1","error":null,"id":"ficc_c1","role":"tool","content":"{\"approval_id\":\"ficc_c1\",\"approved\":false}"}`
 )
 
-// approvalCall returns the message with the call, in the client's own spelling of its arguments.
+// approvalCall returns the message with the call. args are its arguments, which the client spells
+// in its own way.
 func approvalCall(args string) string {
 	escaped := strings.ReplaceAll(strings.ReplaceAll(args, `'`, `\u0027`), `"`, `\u0022`)
 	text, _ := json.Marshal(strings.ReplaceAll(escaped, `\u0022`, `"`))
@@ -330,8 +332,8 @@ func inTreeRun(thread string, messages ...string) string {
 	return fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[%s],"context":[]}`, thread, strings.Join(messages, ","))
 }
 
-// newPairRig returns a rig in front of an in-tree host that asks in its first runs, as many as
-// asks.
+// newPairRig returns a rig in front of an in-tree host. The host asks in each of its first runs;
+// asks is the number of these runs.
 func newPairRig(t *testing.T, asks int, change ...func(*Options)) *rig {
 	t.Helper()
 	turn := append([]string{started}, streams("ficc_c1", "request_approval", pairedArgs, "")...)
@@ -344,8 +346,9 @@ func newPairRig(t *testing.T, asks int, change ...func(*Options)) *rig {
 	return newTurnRig(t, "request-approval", turns, append([]func(*Options){native}, change...)...)
 }
 
-// TestNativeAnswerOnAnotherThread: an answer in the backend's own form finds its question by the
-// call. The request must belong to the same conversation, or to the same principal.
+// TestNativeAnswerOnAnotherThread: an answer in the backend's own form arrives on another thread.
+// Its call must lead to the question, if the request belongs to the same conversation or to the
+// same principal.
 func TestNativeAnswerOnAnotherThread(t *testing.T) {
 	const unknown = "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID"
 	t.Run("is taken once, and goes under the thread that the client names", func(t *testing.T) {
@@ -368,7 +371,7 @@ func TestNativeAnswerOnAnotherThread(t *testing.T) {
 		if g.called() != 2 {
 			t.Errorf("%d calls", g.called())
 		}
-		// A later request has the answered pair in its history, on a fourth thread as well.
+		// A later request has the answered pair in its history, here on a fourth thread.
 		more := strings.Replace(otherUser, "delete a.txt", "thanks", 1)
 		if got := g.do(inTreeRun("t5", inTreeUser, approvalCall(pairedArgs), pairAnswer, more)); strings.Contains(got, "RUN_ERROR") || g.called() != 3 {
 			t.Errorf("%d calls: %s", g.called(), got)
@@ -432,8 +435,8 @@ func TestNativeAnswerOnAnotherThread(t *testing.T) {
 	})
 }
 
-// TestNativeResumeOnAnotherThread: a resume with the host's own id finds its question by the call
-// in its payload.
+// TestNativeResumeOnAnotherThread: a resume with the host's own id arrives on another thread. The
+// call in its payload must lead to the question.
 func TestNativeResumeOnAnotherThread(t *testing.T) {
 	entry := `,"resume":[{"interruptId":"ficc_g1","status":"resolved","payload":{"approved":true,"toolCall":{"callId":"g1","name":"delete_file","arguments":{"path":"a.txt"}}}}]`
 	run := func(thread, more string, messages ...string) string {
@@ -472,10 +475,10 @@ func TestNativeResumeOnAnotherThread(t *testing.T) {
 	}
 }
 
-// TestEditedResumeOnAnotherThread: a resume whose call has other arguments edits the question about
-// the call with that id and tool. The request must contain the message of the paused run under its
-// id. An equal principal is not enough, because the answer might be for another question with such
-// a call.
+// TestEditedResumeOnAnotherThread: a resume on another thread has a call with other arguments. It
+// must edit the question about the call with the same id and tool. The request must contain the
+// user message of the paused run, under its id. The same principal is not enough, because the
+// answer might be for another question about such a call.
 func TestEditedResumeOnAnotherThread(t *testing.T) {
 	edited := `,"resume":[{"interruptId":"ficc_g1","status":"resolved","payload":{"approved":true,"toolCall":{"callId":"g1","name":"delete_file","arguments":{"path":"z.txt"}}}}]`
 	bare := `{"role":"user","content":"delete a.txt"}`
@@ -489,8 +492,8 @@ func TestEditedResumeOnAnotherThread(t *testing.T) {
 	}
 	words := strings.Replace(otherUser, "delete a.txt", "and be quick", 1)
 	for name, c := range map[string]struct {
-		asks, answers string // who
-		asked         string // the message of the run that asks
+		asks, answers string // the principals who ask and answer
+		asked         string // user message of the run that asks
 		entry         string
 		messages      []string
 		taken         bool
@@ -538,8 +541,8 @@ func TestEditedResumeOnAnotherThread(t *testing.T) {
 	}
 }
 
-// TestOpenCallOfAnotherUser: another user's question about an equal call does not remove the call
-// that a run left open to this user.
+// TestOpenCallOfAnotherUser: a run left a call open to one user, and another user was asked about
+// an equal call. The open call must reach the backend.
 func TestOpenCallOfAnotherUser(t *testing.T) {
 	talks := func(thread, user string, messages ...string) string {
 		return strings.Replace(talk(thread, declaresColor, messages...), oldUser, user, 1)
@@ -558,8 +561,8 @@ func TestOpenCallOfAnotherUser(t *testing.T) {
 	}
 }
 
-// TestOpenCallOfAnotherPrincipalsQuestion: another principal's question about an equal call removes
-// nothing, even if no run is known that left the call open.
+// TestOpenCallOfAnotherPrincipalsQuestion: another principal was asked about an equal call. This
+// must not remove a call, even if no run is known that left it open.
 func TestOpenCallOfAnotherPrincipalsQuestion(t *testing.T) {
 	declared := `,"tools":[{"name":"pick_color"},{"name":"delete_file"}]`
 	for user, reaches := range map[string]bool{"ann": false, "bob": true} {
@@ -572,7 +575,9 @@ func TestOpenCallOfAnotherPrincipalsQuestion(t *testing.T) {
 	}
 }
 
-// TestOpenCallAskedOnAnotherThreadAfterARestart: the index survives the process.
+// TestOpenCallAskedOnAnotherThreadAfterARestart: a question on another thread was about the call,
+// and Holdpoint was restarted. The index must still lead to the question, so the call must not
+// reach the backend.
 func TestOpenCallAskedOnAnotherThreadAfterARestart(t *testing.T) {
 	declared := `,"tools":[{"name":"pick_color"},{"name":"delete_file"}]`
 	g := newTurnRig(t, "auto", [][]string{frontgate(true)}, func(o *Options) { o.StoreInMemory = false })
@@ -585,8 +590,8 @@ func TestOpenCallAskedOnAnotherThreadAfterARestart(t *testing.T) {
 	}
 }
 
-// TestOneQuestionOnTwoThreads: the desk and the events have one question, on the thread that asked,
-// wherever it is answered.
+// TestOneQuestionOnTwoThreads: a question is answered on another thread. The desk and the events
+// must have only one question, on the thread that asked.
 func TestOneQuestionOnTwoThreads(t *testing.T) {
 	var mu sync.Mutex
 	heard := map[string]int{}
@@ -624,7 +629,8 @@ func TestOneQuestionOnTwoThreads(t *testing.T) {
 	}
 }
 
-// TestAnswerOnAnotherThreadAfterARotation: a principal is the same under a newer key.
+// TestAnswerOnAnotherThreadAfterARotation: after a key rotation, the principal of the question must
+// still be recognized under the newer key.
 func TestAnswerOnAnotherThreadAfterARotation(t *testing.T) {
 	kept := memory.New(memory.Options{Entries: 100})
 	older := newPairRig(t, 1, gated{}.by(t), func(o *Options) { o.Store = kept })
@@ -638,8 +644,9 @@ func TestAnswerOnAnotherThreadAfterARotation(t *testing.T) {
 	}
 }
 
-// TestPairThatNamesAPublishedID: the sample client of the AG-UI SDK reads the outcome, and answers
-// by a pair with the published id. The id finds the question on any thread.
+// TestPairThatNamesAPublishedID: the sample client of the AG-UI SDK reads the interrupt outcome,
+// and answers by a pair (a call with its tool message) with the published id. On any thread, this
+// id must lead to the question.
 func TestPairThatNamesAPublishedID(t *testing.T) {
 	told := regexp.MustCompile(`"interrupts":\[\{"id":"([^"]+)"`)
 	bare := `{"role":"user","content":"delete a.txt"}`
@@ -647,10 +654,11 @@ func TestPairThatNamesAPublishedID(t *testing.T) {
 		thread, call, args string
 		taken              bool
 	}{
-		"on its thread":           {"t", "ficc_c1", pairedArgs, true},
-		"on another thread":       {"t2", "ficc_c1", pairedArgs, true},
-		"on another call":         {"t2", "ficc_c2", pairedArgs, false},
-		"with other arguments":    {"t2", "ficc_c1", strings.Replace(pairedArgs, "a.txt", "evil.txt", 1), true}, // the record's go out
+		"on its thread":     {"t", "ficc_c1", pairedArgs, true},
+		"on another thread": {"t2", "ficc_c1", pairedArgs, true},
+		"on another call":   {"t2", "ficc_c2", pairedArgs, false},
+		// the backend gets the arguments of the record
+		"with other arguments":    {"t2", "ficc_c1", strings.Replace(pairedArgs, "a.txt", "evil.txt", 1), true},
 		"with an id that is made": {"t2", "ficc_c1", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -678,8 +686,9 @@ func TestPairThatNamesAPublishedID(t *testing.T) {
 	}
 }
 
-// TestOldDecisionOnAnotherThread: a decision that a user message follows does not answer a question
-// of another thread, even if the call, the principal and the first message are the same.
+// TestOldDecisionOnAnotherThread: a user message follows a decision in the history. The decision
+// must not answer a question of another thread, even if the call, the principal and the first
+// message are the same.
 func TestOldDecisionOnAnotherThread(t *testing.T) {
 	words := `{"id":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","role":"user","content":"what time is it"}`
 	asksWords := strings.Replace(words, "what time is it", "delete a.txt once more", 1)
@@ -707,7 +716,8 @@ func TestOldDecisionOnAnotherThread(t *testing.T) {
 				t.Errorf("the question is %q, told %s, the backend got %s", g.at("t").State, told, g.last())
 			}
 			if c.messages[len(c.messages)-1] == words {
-				wantTypes(t, told, "RUN_STARTED RUN_FINISHED") // the words go on
+				// the new message is sent to the backend
+				wantTypes(t, told, "RUN_STARTED RUN_FINISHED")
 			} else {
 				wantTypes(t, told, "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID")
 			}
@@ -720,8 +730,8 @@ func TestOldDecisionOnAnotherThread(t *testing.T) {
 	}
 }
 
-// TestSameCallAgainOnAnotherThread: models repeat the ids of calls, so the answer belongs to the
-// question that followed the same user message.
+// TestSameCallAgainOnAnotherThread: models repeat the ids of calls, so two questions have equal
+// calls. The answer must belong to the question that followed the same user message.
 func TestSameCallAgainOnAnotherThread(t *testing.T) {
 	turn := append(append([]string{started}, streams("ficc_c1", "request_approval", pairedArgs, "")...), finished)
 	more := `{"id":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","role":"user","content":"delete a.txt once more"}`
@@ -749,7 +759,8 @@ func TestSameCallAgainOnAnotherThread(t *testing.T) {
 			if g.called() != 4 || g.at("t3").State != store.None || !strings.Contains(string(g.last()), `\"approved\":true`) {
 				t.Errorf("%d calls, the last %s", g.called(), g.last())
 			}
-			for _, again := range [][]string{answer, append([]string{inTreeUser}, pair...)} { // each gets its own end again
+			// each repeated answer gets the end of its own question
+			for _, again := range [][]string{answer, append([]string{inTreeUser}, pair...)} {
 				if got := g.as(c.as, inTreeRun("t5", again...)); strings.Contains(got, "RUN_ERROR") || g.called() != 4 {
 					t.Errorf("%d calls: %s", g.called(), got)
 				}
@@ -758,7 +769,7 @@ func TestSameCallAgainOnAnotherThread(t *testing.T) {
 	}
 }
 
-// TestRandomIDs checks which message ids count as impossible to guess.
+// TestRandomIDs checks which message ids count as ids that nobody can guess.
 func TestRandomIDs(t *testing.T) {
 	for id, want := range map[string]bool{
 		"0123456789abcdef0123456789abcdef":          true,
@@ -778,8 +789,8 @@ func TestRandomIDs(t *testing.T) {
 	}
 }
 
-// TestOlderPairsAreNotLookedUp: a call and its answer that precede a user message are not looked up
-// in the store, however many there are.
+// TestOlderPairsAreNotLookedUp: pairs of a call and its answer precede a user message. They must
+// not be looked up in the store, however many there are.
 func TestOlderPairsAreNotLookedUp(t *testing.T) {
 	var mu sync.Mutex
 	var steps []string
@@ -804,8 +815,8 @@ func TestOlderPairsAreNotLookedUp(t *testing.T) {
 	}
 }
 
-// TestResumeNamesOneOfTwoQuestions: if two questions are open, the id of the entry decides which
-// one it answers, although both calls are in the messages without a result.
+// TestResumeNamesOneOfTwoQuestions: two questions are open, and both calls are in the messages
+// without a result. The id in the entry must decide which question the entry answers.
 func TestResumeNamesOneOfTwoQuestions(t *testing.T) {
 	asking := func(id string) []string {
 		return append(append([]string{started}, streams(id, "request_approval", strings.ReplaceAll(pairedArgs, "ficc_c1", id), "")...), finished)
@@ -827,8 +838,8 @@ func TestResumeNamesOneOfTwoQuestions(t *testing.T) {
 	}
 }
 
-// TestSameCallAgainInOneTurn: the run with the answer asks the same question again. It is in the
-// same record and follows the same user message, and the first answer does not answer it.
+// TestSameCallAgainInOneTurn: the run with the answer asks the same question again, in the same
+// record and after the same user message. The first answer must not answer the second question.
 func TestSameCallAgainInOneTurn(t *testing.T) {
 	g := newPairRig(t, 2)
 	first := []string{inTreeUser, approvalCall(pairedArgs), pairAnswer}
@@ -848,8 +859,9 @@ func TestSameCallAgainInOneTurn(t *testing.T) {
 	}
 }
 
-// TestCancelThatCannotBeSaidOnAnotherThread: new messages that come with a cancel continue under
-// the thread that the client names.
+// TestCancelThatCannotBeSaidOnAnotherThread: a request has a cancel of another thread's question,
+// which cannot be sent to the backend, and new messages. The messages must go to the backend on the
+// thread that the client names.
 func TestCancelThatCannotBeSaidOnAnotherThread(t *testing.T) {
 	g := mintedRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 		if n <= 2 {
@@ -879,9 +891,9 @@ func TestCancelThatCannotBeSaidOnAnotherThread(t *testing.T) {
 	}
 }
 
-// TestOwnThreadAfterARotation: a question recorded under an older key is cancelled from another
-// thread. The new messages beside the cancel have a record under the newer key, and a question that
-// they raise is kept in that record.
+// TestOwnThreadAfterARotation: a question was recorded under an older key, and is cancelled from
+// another thread. The new messages in the request with the cancel have a record under the newer
+// key. If they lead to a question, this record must keep it.
 func TestOwnThreadAfterARotation(t *testing.T) {
 	kept := memory.New(memory.Options{Entries: 100})
 	var minted atomic.Int64
@@ -917,8 +929,8 @@ func TestOwnThreadAfterARotation(t *testing.T) {
 	wantTypes(t, g.as("ann", input("t2", "r5", resumeWith(yes(mintedID("n1", 3))))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 }
 
-// TestRunsAloneMoveWithTheirKey: a run that continues without its client counts for the thread that
-// it is on. If its thread changes, neither thread stays busy.
+// TestRunsAloneMoveWithTheirKey: a run that continues without its client makes its thread busy. If
+// the run moves to another thread, only that thread may be busy.
 func TestRunsAloneMoveWithTheirKey(t *testing.T) {
 	g := newRig(t, nil)
 	in := agui.RunInput{ThreadID: "t"}
@@ -941,9 +953,10 @@ func TestRunsAloneMoveWithTheirKey(t *testing.T) {
 	}
 }
 
-// TestWordsBesideAnOldAnswerCatchUp: together with a new message, a client repeats its answer to an
-// older question of another thread. On its own thread a question was decided meanwhile. The chat
-// and the backend first get that end, as they would if the new message came alone.
+// TestWordsBesideAnOldAnswerCatchUp: a request has a new message, and repeats the answer to an
+// older question of another thread. On the request's own thread a question was decided meanwhile.
+// The chat and the backend must first get the end of that question, as they would if the new
+// message came alone.
 func TestWordsBesideAnOldAnswerCatchUp(t *testing.T) {
 	for name, resume := range map[string]string{"alone": "", "beside the answer": resumeWith(yes(mintedID("n1", 1)))} {
 		t.Run(name, func(t *testing.T) {
@@ -978,8 +991,8 @@ func TestWordsBesideAnOldAnswerCatchUp(t *testing.T) {
 }
 
 // TestEntryThatIsGone: the store has forgotten an entry of the index before its question, or cannot
-// read it. On another thread the answer is then for an unknown question. On the thread that asked
-// it is accepted.
+// read it. An answer on another thread must then be refused as unknown. On the thread that asked,
+// it must be accepted.
 func TestEntryThatIsGone(t *testing.T) {
 	gone := false
 	g := mintedRig(t, asksOnce, func(o *Options) {
@@ -996,7 +1009,7 @@ func TestEntryThatIsGone(t *testing.T) {
 	}
 }
 
-// A forgetful store returns only some keys.
+// A forgetful store returns records only for the keys for which keeps returns true.
 type forgetful struct {
 	store.Store
 
@@ -1011,8 +1024,8 @@ func (f *forgetful) Load(ctx context.Context, key store.Key, owner string) (stor
 	return rec, err
 }
 
-// TestEntriesLeadToAPause: the store can tell entries of the index from other notes, because it
-// keeps them as long as the result of their question.
+// TestEntriesLeadToAPause: the store keeps an entry of the index as long as the result of its
+// question. So the store must be able to distinguish such entries from other notes.
 func TestEntriesLeadToAPause(t *testing.T) {
 	var notes []store.Note
 	g := mintedRig(t, asksOnce, func(o *Options) {
@@ -1029,7 +1042,7 @@ func TestEntriesLeadToAPause(t *testing.T) {
 	}
 }
 
-// A noting store records the notes that are written.
+// A noting store calls note with each note that is written.
 type noting struct {
 	store.Store
 
@@ -1043,10 +1056,10 @@ func (s *noting) Do(ctx context.Context, key store.Key, step store.Step) (store.
 	return s.Store.Do(ctx, key, step)
 }
 
-// TestWordsBesideAnOldAnswerOnALockedThread: together with a new message, a client repeats its
-// answer to an older question of another thread. Its own thread has an open question, which would
-// refuse a message, so that question is cancelled first. The new message then goes to the backend,
-// as if it came alone.
+// TestWordsBesideAnOldAnswerOnALockedThread: a request has a new message, and repeats the answer to
+// an older question of another thread. At the backend, the request's own thread still waits for an
+// answer, and would refuse a message. So that question must be cancelled first. Then the new
+// message must go to the backend, as if it came alone.
 func TestWordsBesideAnOldAnswerOnALockedThread(t *testing.T) {
 	const (
 		paused = "6f15201c-63b4-4e97-bbe2-90443e19e4b2"
@@ -1068,7 +1081,7 @@ func TestWordsBesideAnOldAnswerOnALockedThread(t *testing.T) {
 		return fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":{"approved":true}}]`, id)
 	}
 	for name, c := range map[string]struct {
-		first  []string // what the backend tells of the older answer
+		first  []string // stream of the backend's response to the older answer
 		resume string
 	}{
 		"alone":                  {ended, ""},

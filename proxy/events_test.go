@@ -24,7 +24,7 @@ import (
 type hearer struct {
 	mu    sync.Mutex
 	list  []event.Event
-	fails atomic.Bool // it cannot keep anything
+	fails atomic.Bool // if set, it cannot keep an event
 }
 
 func (h *hearer) Take(e *event.Event) error {
@@ -37,8 +37,8 @@ func (h *hearer) Take(e *event.Event) error {
 	return nil
 }
 
-// heard returns the events so far, each as its kind, its code, and its questions with their
-// answers.
+// heard returns the events so far, each as a text of its kind, its code, and its questions with
+// their answers.
 func (h *hearer) heard() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -62,7 +62,7 @@ func (h *hearer) heard() []string {
 	return list
 }
 
-// TestEvents lists the exact events of each thing that can happen to a question.
+// TestEvents checks the exact events for each thing that can happen to a question.
 func TestEvents(t *testing.T) {
 	const expiring = `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation","expiresAt":"2020-01-01T00:00:00Z"}]}}`
 	const approval = `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}}}}]}}`
@@ -72,7 +72,7 @@ func TestEvents(t *testing.T) {
 	failed := `{"type":"RUN_ERROR","message":"kaput","code":"KAPUT"}`
 	for _, c := range []struct {
 		name    string
-		streams []string // of the backend, one for each call; "": it breaks off, "4xx": 422
+		streams []string // one for each request; "" breaks off, "4xx" is a status 422
 		change  func(*Options)
 		dialect func(*fakeDialect)
 		bodies  []string
@@ -203,15 +203,16 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// wantSent ends the test unless the record's outbox has exactly the events that a step of the store
-// made true.
+// wantSent fails the test unless the outbox of the record has exactly those events of told that a
+// step of the store caused.
 func wantSent(t *testing.T, s store.Store, key store.Key, told []string) {
 	t.Helper()
 	var want, got []string
 	for _, line := range told {
 		kind, _, _ := strings.Cut(strings.SplitN(line, " ", 2)[0], ":")
 		switch event.Kind(kind) {
-		case event.Claiming, event.Replayed, event.Refused, event.RunRefused: // they change no record
+		// these events change no record
+		case event.Claiming, event.Replayed, event.Refused, event.RunRefused:
 		default:
 			want = append(want, line)
 		}
@@ -230,8 +231,9 @@ func wantSent(t *testing.T, s store.Store, key store.Key, told []string) {
 	}
 }
 
-// TestAnswerThatCannotBeWrittenDown: the answer is refused, nothing is claimed and nothing runs.
-// The question stays open, and can be answered once the audit can be written.
+// TestAnswerThatCannotBeWrittenDown: the audit is required and cannot be written. The answer must
+// be refused, and the backend must not be called. The question must stay open, and accept an answer
+// when the audit can be written again.
 func TestAnswerThatCannotBeWrittenDown(t *testing.T) {
 	for _, when := range []string{"before the claim", "behind the claim"} {
 		t.Run(when, func(t *testing.T) {
@@ -267,7 +269,8 @@ type taker func(*event.Event) error
 
 func (f taker) Take(e *event.Event) error { return f(e) }
 
-// TestAuditThatIsNotRequired: an audit that cannot be written stops no run.
+// TestAuditThatIsNotRequired: an audit that is not required cannot be written. The runs must
+// continue.
 func TestAuditThatIsNotRequired(t *testing.T) {
 	h := &hearer{}
 	h.fails.Store(true)
@@ -278,8 +281,8 @@ func TestAuditThatIsNotRequired(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED")
 }
 
-// TestPauseThatOnlyTimeHasEnded: the store reports a question that nobody answered, and the event
-// has its thread.
+// TestPauseThatOnlyTimeHasEnded: nobody answered a question in time, and the store reports this.
+// The event must name the thread of the question.
 func TestPauseThatOnlyTimeHasEnded(t *testing.T) {
 	h := &hearer{}
 	now := testNow
@@ -306,8 +309,8 @@ func TestPauseThatOnlyTimeHasEnded(t *testing.T) {
 	}
 }
 
-// TestDigestsOfEvents: the digests cover what docs/audit.md says, so they can be recomputed from
-// the lines with their payload.
+// TestDigestsOfEvents: the digests must cover what docs/audit.md says, so that anybody can compute
+// them again from lines with a payload.
 func TestDigestsOfEvents(t *testing.T) {
 	h := &hearer{}
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -316,13 +319,15 @@ func TestDigestsOfEvents(t *testing.T) {
 	g.do(input("t", "r1", ""))
 	g.do(input("t", "r2", resumeWith(yes("n1~id1"))))
 	asked, claimed := h.list[0].Interrupts[0], h.list[1].Interrupts[0]
-	// printf '{"agent":"billing","calls":[],"interrupt":{"id":"n1~id1","reason":"confirmation"},
-	// "tenant":"","thread":"t"}' | sha256sum, in one line
+	// wantAsked was computed by this command, in one line without the line break:
+	//
+	//	printf '{"agent":"billing","calls":[],"interrupt":{"id":"n1~id1","reason":"confirmation"},
+	//	"tenant":"","thread":"t"}' | sha256sum
 	const wantAsked = "sha256:258ac739aa8a3f59db0997f312fa1375c42b16ce4aeac592878aa85923b78585"
 	if asked.QuestionDigest != wantAsked {
 		t.Errorf("asked %s, want %s", asked.QuestionDigest, wantAsked)
 	}
-	// printf '{"payload":true,"status":"resolved"}' | sha256sum
+	// want was computed by: printf '{"payload":true,"status":"resolved"}' | sha256sum
 	const want = "sha256:0e114f9d0ae4529df4876dca3e713f0ab2d3f09e9c83114674ffecc9fc77aadb"
 	if claimed.AnswerDigest != want {
 		t.Errorf("answered %s, want %s", claimed.AnswerDigest, want)
@@ -332,13 +337,13 @@ func TestDigestsOfEvents(t *testing.T) {
 	}
 }
 
-// A tally counts the steps that a store has done, and the events about them. Both are named "kind
-// pause".
+// A tally counts the steps that a store has done, and the events about these steps. A key of both
+// maps is the kind and the id of the pause, such as "claimed p1".
 type tally struct {
 	mu     sync.Mutex
 	steps  map[string]int
 	events map[string]int
-	claims map[string]bool // ids of questions whose claim was told
+	claims map[string]bool // ids of the questions for which a claim was reported
 	once   map[string]bool
 	faulty bool
 }
@@ -348,7 +353,7 @@ func newTally() *tally {
 }
 
 // did counts a step that was done. If the caller repeats a step under the same name, it was done
-// before and is not counted again.
+// before, so it is not counted again.
 func (c *tally) did(what, pause, name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -377,7 +382,8 @@ func (c *tally) Take(e *event.Event) error {
 	case event.Lost:
 		what = "lost"
 	case event.Resolved, event.Cancelled, event.Expired, event.Withdrawn:
-		for _, i := range e.Interrupts { // each question ends once, and all of them together
+		// each question ends once, together with the others of its pause
+		for _, i := range e.Interrupts {
 			c.events["ended "+e.Pause+" "+i.ID]++
 		}
 		return nil
@@ -388,7 +394,7 @@ func (c *tally) Take(e *event.Event) error {
 	return nil
 }
 
-// lost notes that a step, or the reply to one, was lost.
+// lost records that a step, or the reply to a step, was lost.
 func (c *tally) lost() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -401,8 +407,8 @@ func (c *tally) knowsClaim(id string) bool {
 	return c.claims[id]
 }
 
-// wrong returns the differences between the events and the steps. If steps or their replies were
-// lost, an event may be missing, and a doubt may be reported without need. No other event may be
+// wrong returns the differences between the events and the steps, or "". If a step or a reply was
+// lost, an event may be missing, and a doubt may be reported without need. No other event may exist
 // without its step.
 func (c *tally) wrong() string {
 	c.mu.Lock()
@@ -420,14 +426,14 @@ func (c *tally) wrong() string {
 	return ""
 }
 
-// ended counts the ends of a pause's questions.
+// ended counts the end of each question of the pause p.
 func (c *tally) ended(p *agui.Pause, token string) {
 	for _, i := range p.Interrupts {
 		c.did("ended", p.ID+" "+i.ID, token)
 	}
 }
 
-// finished counts the effects of a Finish of the pause.
+// finished counts what the step Finish causes for the pause p.
 func (c *tally) finished(step store.Finish, p *agui.Pause) {
 	switch step.Result.EndKind {
 	case store.Doubtful:
@@ -442,7 +448,7 @@ func (c *tally) finished(step store.Finish, p *agui.Pause) {
 	}
 }
 
-// A countedStore counts its steps in a tally.
+// A countedStore counts its steps in its tally.
 type countedStore struct {
 	store.Store
 	tally *tally
@@ -468,12 +474,14 @@ func (s countedStore) Do(ctx context.Context, key store.Key, step store.Step) (s
 			s.tally.did("released", rec.Pause.ID, step.Token)
 		}
 	case store.Finish:
-		if before.Pause != nil && before.Token == step.Token { // a repeated one was counted
+		// a repeated Finish was counted before
+		if before.Pause != nil && before.Token == step.Token {
 			s.tally.finished(step, before.Pause)
 		}
 	case store.Close:
 		if step.Result.EndKind == store.Doubtful {
-			s.tally.did("doubt", step.PauseID, "") // once, also if a Finish has said so
+			// counts once, even if a Finish has reported the doubt
+			s.tally.did("doubt", step.PauseID, "")
 		} else {
 			s.tally.ended(before.Pause, "closed")
 		}

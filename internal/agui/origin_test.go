@@ -15,12 +15,11 @@ func TestAskedDigest(t *testing.T) {
 	from := &Origin{Agent: "billing", Tenant: "acme", Thread: "t1", Run: "r1", Path: "/a"}
 	same := from.AskedDigest(interrupt(object, "refund", `{"amount":1,"to":"x"}`))
 
-	// want was computed by this command, in one line:
+	// want was computed by this command, in one line without the line breaks:
 	//
-	// printf '%s'
-	// '{"agent":"billing","calls":[{"arguments":{"amount":1,"to":"x"},"name":"refund"}],
-	// "interrupt":{"id":"i","message":"Refund?","reason":"tool_call"},"tenant":"acme",
-	// "thread":"t1"}' | sha256sum
+	//	printf '%s' '{"agent":"billing","calls":[{"arguments":{"amount":1,"to":"x"},"name":"refund"}],
+	//	"interrupt":{"id":"i","message":"Refund?","reason":"tool_call"},"tenant":"acme","thread":"t1"}' |
+	//	sha256sum
 	const want = "sha256:944ed5abc648214c30c319d0076b6cdeff7f2dd15d8d8adca778b5122f65b8bd"
 	if same != want {
 		t.Errorf("digest is %s, want %s", same, want)
