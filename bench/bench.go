@@ -18,18 +18,18 @@ import (
 
 // A scenario is one measurement that a user can select by its name.
 type scenario struct {
-	name    string
-	what    string
-	measure func(b *bench) error
+	name        string
+	description string
+	measure     func(b *bench) error
 }
 
 // scenarios returns all scenarios in the order in which they are measured. The names of a group
 // begin with the same word, which selects the whole group.
 func scenarios() []scenario {
 	list := []scenario{
-		{"blast-1", "small frames as fast as they go, one in an HTTP chunk", func(b *bench) error { return b.blast("one in a chunk", b.chunked(1, true)) }},
-		{"blast-20", "twenty in a chunk", func(b *bench) error { return b.blast("20 in a chunk", b.chunked(20, true)) }},
-		{"blast-usual", "runs of a usual length", func(b *bench) error { return b.blast("runs of a usual length", b.usual(true)) }},
+		{"blast-1", "small frames as fast as they go, one in an HTTP chunk", func(b *bench) error { return b.blast("one in a chunk", b.chunkedLoad(1, true)) }},
+		{"blast-20", "twenty in a chunk", func(b *bench) error { return b.blast("20 in a chunk", b.chunkedLoad(20, true)) }},
+		{"blast-usual", "runs of a usual length", func(b *bench) error { return b.blast("runs of a usual length", b.usualLoad(true)) }},
 		{"mixed-calls", "2 % of the frames rewritten: tool calls under request-approval", (*bench).mixedCalls},
 		{"mixed-custom", "2 % CUSTOM events under langgraph", (*bench).mixedCustom},
 		{"mixed-raw", "LangGraph's RAW events, 1 KB to 1.5 MB", (*bench).mixedRaw},
@@ -37,10 +37,10 @@ func scenarios() []scenario {
 		{"paced", "1,000 frames a second: added delay and CPU", (*bench).pacing},
 		{"first-byte", "the first byte of short runs, one after the other", func(b *bench) error { return b.firstByte(0) }},
 		{"first-byte-history", "the same with 100 messages of 1 KB before each", func(b *bench) error { return b.firstByte(100) }},
-		{"long-text", "whether a frame costs more late in a long message", func(b *bench) error { return b.long("text", 4000) }},
-		{"long-turns", "the same with many messages, calls and results", func(b *bench) error { return b.long("turns", 20000) }},
+		{"long-text", "whether a frame costs more late in a long message", func(b *bench) error { return b.measureLong("text", 4000) }},
+		{"long-turns", "the same with many messages, calls and results", func(b *bench) error { return b.measureLong("turns", 20000) }},
 		{"idle-1000", "memory of 1,000 streams that wait, and wait again after a burst", func(b *bench) error { return b.idle(1000, rawBurst) }},
-		{"idle-said", "memory of 1,000 streams that wait after 500 pieces of text", func(b *bench) error { return b.idle(1000, said) }},
+		{"idle-said", "memory of 1,000 streams that wait after 500 pieces of text", func(b *bench) error { return b.idle(1000, textBurst) }},
 		{"idle-9000", "memory of 9,000 streams that wait", func(b *bench) error { return b.idle(9000, noBurst) }},
 		{"huge-raw", "memory for one RAW event of 16 MiB", func(b *bench) error { return b.hugeFrame("huge-raw") }},
 		{"huge-state", "memory for one STATE_SNAPSHOT of 16 MiB", func(b *bench) error { return b.hugeFrame("huge-state") }},
@@ -61,7 +61,7 @@ func scenarios() []scenario {
 	)
 	list = append(list, scenario{"worst-bodies", "bodies that do not end", (*bench).bodies})
 	for _, one := range worsts() {
-		list = append(list, scenario{"worst-" + one.name, one.what, func(b *bench) error { return b.worst(one) }})
+		list = append(list, scenario{"worst-" + one.name, one.description, func(b *bench) error { return b.worst(one) }})
 	}
 	return list
 }
@@ -74,24 +74,24 @@ type bench struct {
 	out      io.Writer
 	diag     io.Writer // for output that does not belong to the tables
 
-	self    string // the path of this program
-	dir     string // the folder for files that are built
-	origin  *process
-	started []*process
-	up      map[string]*target
-	missing map[string]bool
-	headed  bool         // the table of the worst inputs already has its head
-	runs    atomic.Int64 // number of runs so far; makes their ids unique
+	programPath    string // the path of this program
+	dir            string // the folder for files that are built
+	origin         *process
+	processes      []*process
+	runningTargets map[string]*target
+	missing        map[string]bool
+	hasWorstHead   bool         // the table of the worst inputs already has its head
+	runs           atomic.Int64 // number of runs so far; makes their ids unique
 }
 
 func newBench(ctx context.Context, s settings, out, diag io.Writer) (b *bench, err error) {
-	b = &bench{ctx: ctx, settings: s, out: out, diag: diag, up: map[string]*target{}, missing: map[string]bool{}}
+	b = &bench{ctx: ctx, settings: s, out: out, diag: diag, runningTargets: map[string]*target{}, missing: map[string]bool{}}
 	defer func() {
 		if err != nil {
 			b.close()
 		}
 	}()
-	if b.self, err = os.Executable(); err != nil {
+	if b.programPath, err = os.Executable(); err != nil {
 		return b, err
 	}
 	if b.dir, err = os.MkdirTemp("", "holdpoint-bench-"); err != nil {
@@ -103,10 +103,10 @@ func newBench(ctx context.Context, s settings, out, diag io.Writer) (b *bench, e
 			return b, err
 		}
 	}
-	if b.origin, err = start(ctx, "origin", "", os.Environ(), afterListening, b.self, "origin"); err != nil {
+	if b.origin, err = start(ctx, "origin", "", os.Environ(), listeningAddress, b.programPath, "origin"); err != nil {
 		return b, err
 	}
-	b.report.line("%s, `%s`", time.Now().UTC().Format(time.DateOnly), s.made)
+	b.report.line("%s, `%s`", time.Now().UTC().Format(time.DateOnly), s.commandLine)
 	b.report.line("")
 	b.report.line("%d CPUs (%s), %s, %s, Holdpoint %s.", runtime.NumCPU(), processor(), kernel(), runtime.Version(), b.version())
 	b.report.flush(b.out)
@@ -115,7 +115,7 @@ func newBench(ctx context.Context, s settings, out, diag io.Writer) (b *bench, e
 
 // close ends all processes that the bench has started.
 func (b *bench) close() {
-	for _, p := range append(b.started, b.origin) {
+	for _, p := range append(b.processes, b.origin) {
 		if p != nil {
 			p.stop()
 		}
@@ -125,11 +125,11 @@ func (b *bench) close() {
 	}
 }
 
-// end ends the process of a target.
-func (b *bench) end(t *target) {
+// endTarget ends the process of a target.
+func (b *bench) endTarget(t *target) {
 	if t.process != nil {
 		t.process.stop()
-		b.started = slices.DeleteFunc(b.started, func(p *process) bool { return p == t.process })
+		b.processes = slices.DeleteFunc(b.processes, func(p *process) bool { return p == t.process })
 	}
 }
 
@@ -154,13 +154,13 @@ func kernel() string {
 	return "Linux " + strings.TrimSpace(string(release))
 }
 
-// wanted reports whether the flags select a target of this kind.
-func (b *bench) wanted(k kind) bool {
+// selectsKind reports whether the flags select a target of this kind.
+func (b *bench) selectsKind(k kind) bool {
 	base, _, _ := strings.Cut(k.name, " ")
 	if base == "against" && b.settings.against == "" {
 		return false
 	}
-	return len(b.settings.only) == 0 || slices.Contains(b.settings.only, base)
+	return len(b.settings.targetNames) == 0 || slices.Contains(b.settings.targetNames, base)
 }
 
 // targets returns a target for each selected kind of the list. It starts kinds that do not run yet.
@@ -168,22 +168,22 @@ func (b *bench) wanted(k kind) bool {
 func (b *bench) targets(list []kind) ([]*target, error) {
 	var up []*target
 	for _, k := range list {
-		if !b.wanted(k) || b.missing[k.name] {
+		if !b.selectsKind(k) || b.missing[k.name] {
 			continue
 		}
-		if b.up[k.name] == nil {
-			t, err := b.begin(k)
-			if missing := (unavailable{}); errors.As(err, &missing) {
+		if b.runningTargets[k.name] == nil {
+			t, err := b.startTarget(k)
+			if missing := (unavailableError{}); errors.As(err, &missing) {
 				b.missing[k.name] = true
-				b.report.leftOut(k, missing)
+				b.report.noteMissingTarget(k, missing)
 				continue
 			}
 			if err != nil {
 				return nil, err
 			}
-			b.up[k.name] = t
+			b.runningTargets[k.name] = t
 		}
-		up = append(up, b.up[k.name])
+		up = append(up, b.runningTargets[k.name])
 	}
 	return up, nil
 }
@@ -191,7 +191,7 @@ func (b *bench) targets(list []kind) ([]*target, error) {
 // proxies returns all kinds except direct. If all is false, it returns only the kinds that every
 // scenario measures.
 func proxies(all bool) []kind {
-	return slices.DeleteFunc(kinds(), func(k kind) bool { return k.start == nil || k.full && !all })
+	return slices.DeleteFunc(kinds(), func(k kind) bool { return k.start == nil || k.inFullTableOnly && !all })
 }
 
 // rounds returns the number of rounds of a measurement: the flag -rounds if it is set, or usual.
@@ -202,20 +202,20 @@ func (b *bench) rounds(usual int) int {
 	return usual
 }
 
-// scaled returns n multiplied by share and by the flag -scale, but at least 1.
-func (b *bench) scaled(n int, share float64) int {
+// scaleCount returns n multiplied by share and by the flag -scale, but at least 1.
+func (b *bench) scaleCount(n int, share float64) int {
 	return max(int(float64(n)*b.settings.scale*share), 1)
 }
 
-// shuffled measures each target once in each round, in random order. The first round does not
-// count: its calls of measure get false for counts.
-func (b *bench) shuffled(rounds int, list []*target, measure func(t *target, counts bool) error) error {
-	return inRounds(rounds, len(list), func(i int, counts bool) error { return measure(list[i], counts) })
+// measureInRounds measures each target once in each round, in random order. The first round does
+// not count: its calls of measure get false for counts.
+func (b *bench) measureInRounds(rounds int, list []*target, measure func(t *target, counts bool) error) error {
+	return runRounds(rounds, len(list), func(i int, counts bool) error { return measure(list[i], counts) })
 }
 
-// inRounds calls do for each index below n once in each round, in random order. In the first round,
-// counts is false.
-func inRounds(rounds, n int, do func(i int, counts bool) error) error {
+// runRounds calls do for each index below n once in each round, in random order. In the first
+// round, counts is false.
+func runRounds(rounds, n int, do func(i int, counts bool) error) error {
 	for round := range rounds + 1 {
 		for _, i := range rand.Perm(n) {
 			if err := do(i, round > 0); err != nil {
@@ -226,13 +226,13 @@ func inRounds(rounds, n int, do func(i int, counts bool) error) error {
 	return nil
 }
 
-// settled is how long the benchmark waits after the last byte before it reads the CPU time, because
-// the target may still be working.
-const settled = 10 * time.Millisecond
+// settleTime is how long the benchmark waits after the last byte before it reads the CPU time,
+// because the target may still be working.
+const settleTime = 10 * time.Millisecond
 
-// spent returns the CPU time that a target uses while do runs. It is zero if the target is the
+// cpuTimeOf returns the CPU time that a target uses while do runs. It is zero if the target is the
 // origin itself, without a proxy.
-func (b *bench) spent(t *target, do func() error) (time.Duration, error) {
+func (b *bench) cpuTimeOf(t *target, do func() error) (time.Duration, error) {
 	if t.process == nil {
 		return 0, do()
 	}
@@ -243,7 +243,7 @@ func (b *bench) spent(t *target, do func() error) (time.Duration, error) {
 	if err := do(); err != nil {
 		return 0, err
 	}
-	time.Sleep(settled)
+	time.Sleep(settleTime)
 	after, err := t.process.cpu()
 	if err == nil && after <= before {
 		err = fmt.Errorf("%s used no CPU time: it is not what was loaded", t.name)

@@ -33,29 +33,29 @@ type rate struct {
 // rates are the results of a load, keyed by the name of the target.
 type rates map[string]*rate
 
-// of returns the frames per CPU second for each round, or nil if the target was not measured.
-func (r rates) of(name string) []float64 {
+// framesOf returns the frames per CPU second for each round, or nil if the target was not measured.
+func (r rates) framesOf(name string) []float64 {
 	if r[name] == nil {
 		return nil
 	}
 	return r[name].frames
 }
 
-// full measures a load through every selected target, and adds a table to the report.
-func (b *bench) full(l load) (rates, error) {
+// measureLoad measures a load through every selected target, and adds a table to the report.
+func (b *bench) measureLoad(l load) (rates, error) {
 	list, err := b.targets(l.kinds)
 	if err != nil {
 		return nil, err
 	}
 	got := rates{}
-	err = b.shuffled(b.rounds(l.rounds), list, func(t *target, counts bool) error {
+	err = b.measureInRounds(b.rounds(l.rounds), list, func(t *target, counts bool) error {
 		ord, runs := l.order, 1
 		if l.runs > 0 {
-			runs = b.scaled(l.runs, t.kind.share)
+			runs = b.scaleCount(l.runs, t.kind.share)
 		} else {
-			ord.cycles = b.scaled(ord.cycles, t.kind.share)
+			ord.cycles = b.scaleCount(ord.cycles, t.kind.share)
 		}
-		r, err := b.once(t, ord, runs)
+		r, err := b.measureRound(t, ord, runs)
 		if err == nil && counts {
 			if got[t.name] == nil {
 				got[t.name] = &rate{}
@@ -72,14 +72,14 @@ func (b *bench) full(l load) (rates, error) {
 	return got, nil
 }
 
-// once measures one round for one target.
-func (b *bench) once(t *target, ord order, runs int) (rate, error) {
+// measureRound measures one round for one target.
+func (b *bench) measureRound(t *target, ord order, runs int) (rate, error) {
 	c := b.client(readBuffer)
 	defer c.close()
 	frames := 0
 	begin := time.Now()
-	cpu, err := b.spent(t, func() (err error) {
-		frames, err = c.together(b.ctx, t, ord, streams, runs)
+	cpu, err := b.cpuTimeOf(t, func() (err error) {
+		frames, err = c.streamConcurrently(b.ctx, t, ord, streams, runs)
 		return err
 	})
 	took := time.Since(begin)
@@ -94,12 +94,12 @@ func (b *bench) once(t *target, ord order, runs int) (rate, error) {
 
 // size returns the number of bytes in the stream that the order asks for.
 func (o order) size() float64 {
-	s, err := o.make()
+	s, err := o.makeScript()
 	if err != nil {
 		return 0
 	}
 	total := 0
-	for _, p := range s.parts(asSent) {
+	for _, p := range s.parts(formSent) {
 		total += len(p.bytes) * p.times
 	}
 	return float64(total)
@@ -114,7 +114,7 @@ func (b *bench) tabulate(l load, got rates, list []*target) {
 		r := got[t.name]
 		rows = append(rows, []string{
 			t.name, spread(r.frames), short3(1 / median(r.frames)),
-			spread(ratios(r.frames, got.of("reverseproxy"))), spread(ratios(r.frames, got.of("reverseproxy-32k"))), short3(median(r.bytes)),
+			spread(ratios(r.frames, got.framesOf("reverseproxy"))), spread(ratios(r.frames, got.framesOf("reverseproxy-32k"))), short3(median(r.bytes)),
 		})
 	}
 	b.report.table([]string{"target", "M frames / CPU s", "µs / frame", "× reverseproxy", "× reverseproxy-32k", "MB/s"}, rows)
@@ -123,25 +123,25 @@ func (b *bench) tabulate(l load, got rates, list []*target) {
 // atLeast adds a goal to the report, if both targets were measured: the frames per CPU second of
 // the target of must be at least limit times those of the target to.
 func (b *bench) atLeast(number int, got rates, of, to string, limit float64, where string) {
-	if list := ratios(got.of(of), got.of(to)); len(list) > 0 {
+	if list := ratios(got.framesOf(of), got.framesOf(to)); len(list) > 0 {
 		b.report.atLeast(number, median(list), limit, "%s: %s × %s", where, of, to)
 	}
 }
 
-// chunked returns the load of the scenarios blast-1 and blast-20, with per frames in each HTTP
+// chunkedLoad returns the load of the scenarios blast-1 and blast-20, with per frames in each HTTP
 // chunk.
-func (b *bench) chunked(per int, all bool) load {
+func (b *bench) chunkedLoad(per int, all bool) load {
 	return load{
 		title:  fmt.Sprintf("Blast: %d streams of %d small frames (%d bytes), %d in an HTTP chunk", streams, blastFrames, frameBytes, per),
-		order:  order{script: "text", cycles: blastFrames / 500, per: per},
+		order:  order{script: "text", cycles: blastFrames / 500, framesPerChunk: per},
 		rounds: 9,
 		kinds:  proxies(all),
 	}
 }
 
-// usual returns the load of chunked, divided into runs of the usual length.
-func (b *bench) usual(all bool) load {
-	l := b.chunked(1, all)
+// usualLoad returns the load of chunkedLoad, divided into runs of the usual length.
+func (b *bench) usualLoad(all bool) load {
+	l := b.chunkedLoad(1, all)
 	l.title = fmt.Sprintf("Blast: %d streams, each %d runs of %d frames, 1 in an HTTP chunk", streams, blastFrames/usualFrames, usualFrames)
 	l.order.cycles, l.runs = usualFrames/500, blastFrames/usualFrames
 	return l
@@ -159,7 +159,7 @@ const (
 )
 
 func (b *bench) blast(where string, l load) error {
-	got, err := b.full(l)
+	got, err := b.measureLoad(l)
 	if err != nil {
 		return err
 	}
@@ -172,35 +172,35 @@ func (b *bench) blast(where string, l load) error {
 }
 
 func (b *bench) mixedCalls() error {
-	return b.mixed("approvals", "request-approval", "2 % of the frames rewritten (calls of request_approval)", blastFrames/200)
+	return b.measureMixed("approvals", "request-approval", "2 % of the frames rewritten (calls of request_approval)", blastFrames/200)
 }
 
 func (b *bench) mixedCustom() error {
-	return b.mixed("customs", "langgraph", "2 % CUSTOM, of which the last pauses the run", blastFrames/200)
+	return b.measureMixed("customs", "langgraph", "2 % CUSTOM, of which the last pauses the run", blastFrames/200)
 }
 
 func (b *bench) mixedRaw() error {
-	return b.mixed("raw", "langgraph", "LangGraph's stream with its RAW events (1 KB to 1.5 MB)", 30)
+	return b.measureMixed("raw", "langgraph", "LangGraph's stream with its RAW events (1 KB to 1.5 MB)", 30)
 }
 
 // mixedCRLF has no goal, because Holdpoint must copy each byte of this stream, which other streams
 // do not need.
 func (b *bench) mixedCRLF() error {
-	_, err := b.full(load{title: "Mixed: frames with CRLF", order: order{script: "crlf", cycles: blastFrames / 500, per: 1}, rounds: 5, kinds: proxies(false)})
+	_, err := b.measureLoad(load{title: "Mixed: frames with CRLF", order: order{script: "crlf", cycles: blastFrames / 500, framesPerChunk: 1}, rounds: 5, kinds: proxies(false)})
 	return err
 }
 
-// mixed measures streams that do not consist only of text. It measures Holdpoint twice: with the
-// dialect recognized, and with the dialect configured. The goals are nine tenths of those of the
-// blast.
-func (b *bench) mixed(script, dialect, what string, cycles int) error {
+// measureMixed measures streams that do not consist only of text. It measures Holdpoint twice: with
+// the dialect recognized, and with the dialect configured. The goals are nine tenths of those of
+// the blast.
+func (b *bench) measureMixed(script, dialect, what string, cycles int) error {
 	list := proxies(false)
 	for _, k := range list {
 		if k.name == "holdpoint" {
-			list = append(list, k.speaking(dialect))
+			list = append(list, k.withDialect(dialect))
 		}
 	}
-	got, err := b.full(load{title: "Mixed: " + what, order: order{script: script, cycles: cycles, per: 1}, rounds: 5, kinds: list})
+	got, err := b.measureLoad(load{title: "Mixed: " + what, order: order{script: script, cycles: cycles, framesPerChunk: 1}, rounds: 5, kinds: list})
 	if err != nil {
 		return err
 	}

@@ -10,10 +10,10 @@ import (
 func sample() script {
 	o := order{thread: "t", run: "r"}
 	return script{
-		head:   []frame{o.started(), textStart},
-		block:  []frame{text("m1", 0, 120), {event: `{"type":"TOOL_CALL_START","toolCallId":"c-########","toolCallName":"request_approval"}`, told: `{"type":"TOOL_CALL_START","toolCallId":"c-########","toolCallName":"delete_report"}`}},
+		head:   []frame{o.startFrame(), textStart},
+		block:  []frame{text("m1", 0, 120), {event: `{"type":"TOOL_CALL_START","toolCallId":"c-########","toolCallName":"request_approval"}`, rewritten: `{"type":"TOOL_CALL_START","toolCallId":"c-########","toolCallName":"delete_report"}`}},
 		cycles: 12,
-		tail:   []frame{textEnd, o.finished()},
+		tail:   []frame{textEnd, o.finishFrame()},
 	}
 }
 
@@ -21,7 +21,7 @@ func whole(s script, f form) string {
 	var b strings.Builder
 	for _, p := range s.parts(f) {
 		for n := range p.times {
-			p.number(n)
+			p.setNumber(n)
 			b.Write(p.bytes)
 		}
 	}
@@ -37,11 +37,11 @@ func feed(c *checker, stream string, piece int) error {
 		}
 		stream = stream[n:]
 	}
-	return c.done()
+	return c.checkComplete()
 }
 
 func TestCheckerTakesTheStreamHoweverItIsCut(t *testing.T) {
-	for _, f := range []form{asSent, asTold, asDecoded} {
+	for _, f := range []form{formSent, formRewritten, formReencoded} {
 		stream := whole(sample(), f)
 		for _, piece := range []int{1, 2, 7, 64, 1000, len(stream)} {
 			c := newChecker(sample(), f)
@@ -58,7 +58,7 @@ func TestCheckerTakesTheStreamHoweverItIsCut(t *testing.T) {
 func TestEveryFrameDiffers(t *testing.T) {
 	seen := map[string]bool{}
 	s := sample()
-	for frame := range strings.SplitSeq(strings.TrimSuffix(whole(s, asSent), "\n\n"), "\n\n") {
+	for frame := range strings.SplitSeq(strings.TrimSuffix(whole(s, formSent), "\n\n"), "\n\n") {
 		if seen[frame] {
 			t.Errorf("twice: %s", frame)
 		}
@@ -70,7 +70,7 @@ func TestEveryFrameDiffers(t *testing.T) {
 }
 
 func TestCheckerSeesWhatIsWrong(t *testing.T) {
-	right := whole(sample(), asSent)
+	right := whole(sample(), formSent)
 	frames := strings.SplitAfter(right, "\n\n")
 	without := func(n int) string { return strings.Join(frames[:n], "") + strings.Join(frames[n+1:], "") }
 	for name, c := range map[string]struct{ stream, want string }{
@@ -83,11 +83,11 @@ func TestCheckerSeesWhatIsWrong(t *testing.T) {
 		"a byte is another":      {strings.Replace(right, "c-00000003", "c-00000004", 1), "frame 9:"},
 		"too long":               {right + frames[3], "after the end (frame 28)"},
 		"a comment":              {frames[0] + ": holdpoint\n\n" + strings.Join(frames[1:], ""), "frame 1:"},
-		"as Holdpoint tells it":  {whole(sample(), asTold), "frame 3:"},
+		"as Holdpoint tells it":  {whole(sample(), formRewritten), "frame 3:"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, piece := range []int{1, 50, len(right) + 1000} {
-				if err := feed(newChecker(sample(), asSent), c.stream, piece); err == nil || !strings.Contains(err.Error(), c.want) {
+				if err := feed(newChecker(sample(), formSent), c.stream, piece); err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("in pieces of %d: %v, want %q", piece, err, c.want)
 				}
 			}
@@ -98,17 +98,17 @@ func TestCheckerSeesWhatIsWrong(t *testing.T) {
 // TestHeartbeatsOfHoldpoint: a checker must accept a comment that Holdpoint sends between frames,
 // and must not count it as a frame. It must refuse a comment within a frame.
 func TestHeartbeatsOfHoldpoint(t *testing.T) {
-	frames := strings.SplitAfter(whole(sample(), asTold), "\n\n")
+	frames := strings.SplitAfter(whole(sample(), formRewritten), "\n\n")
 	stream := strings.Join(frames, ": holdpoint\n\n")
 	for _, piece := range []int{1, 5, 300, len(stream)} {
-		c := newChecker(sample(), asTold)
+		c := newChecker(sample(), formRewritten)
 		if err := feed(c, stream, piece); err != nil || c.frames != sample().frames() {
 			t.Errorf("in pieces of %d: %d frames, %v", piece, c.frames, err)
 		}
 	}
 	inside := frames[0][:20] + ": holdpoint\n\n" + frames[0][20:] + strings.Join(frames[1:], "")
 	for _, piece := range []int{1, 5, len(inside)} {
-		if err := feed(newChecker(sample(), asTold), inside, piece); err == nil {
+		if err := feed(newChecker(sample(), formRewritten), inside, piece); err == nil {
 			t.Errorf("in pieces of %d: a comment within a frame passed", piece)
 		}
 	}
@@ -116,10 +116,10 @@ func TestHeartbeatsOfHoldpoint(t *testing.T) {
 
 func TestPauseIsJudgedByItsEnd(t *testing.T) {
 	s := sample()
-	s.paused = endsInPause
-	known := strings.TrimSuffix(whole(sample(), asTold), whole(script{tail: sample().tail}, asTold))
+	s.checkPause = endsInPause
+	known := strings.TrimSuffix(whole(sample(), formRewritten), whole(script{tail: sample().tail}, formRewritten))
 	paused := `data: {"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"a~1"},{"id":"b~2"}]}}` + "\n\n"
-	c := newChecker(s, asTold)
+	c := newChecker(s, formRewritten)
 	if err := feed(c, known+`data: {"type":"TEXT_MESSAGE_END","messageId":"m1"}`+"\n\n"+paused, 9); err != nil {
 		t.Fatal(err)
 	}
@@ -127,28 +127,28 @@ func TestPauseIsJudgedByItsEnd(t *testing.T) {
 		t.Errorf("%q, %v", ids, err)
 	}
 	for _, rest := range []string{"", `data: {"type":"RUN_FINISHED","threadId":"t","runId":"r"}` + "\n\n", paused + `data: {"type":"RUN_ERROR","message":"no"}` + "\n\n"} {
-		if err := feed(newChecker(s, asTold), known+rest, 9); err == nil {
+		if err := feed(newChecker(s, formRewritten), known+rest, 9); err == nil {
 			t.Errorf("%q passed for a pause", rest)
 		}
 	}
 	// Through any other proxy, the run must end as the origin ends it.
-	if err := feed(newChecker(s, asSent), whole(sample(), asSent), 9); err != nil {
+	if err := feed(newChecker(s, formSent), whole(sample(), formSent), 9); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestPacedFramesTellTheirAge(t *testing.T) {
 	sent := stampedAt(t, 1_000_000)
-	for _, f := range []form{asSent, asDecoded} {
+	for _, f := range []form{formSent, formReencoded} {
 		frame := sent
-		if f == asDecoded {
+		if f == formReencoded {
 			event, err := reencode([]byte(strings.TrimSuffix(strings.TrimPrefix(frame, "data: "), "\n\n")))
 			if err != nil {
 				t.Fatal(err)
 			}
 			frame = string(appendFrame(nil, string(event)))
 		}
-		c := newClocked(f)
+		c := newDelayReader(f)
 		if err := c.take([]byte(frame[:50]), at(2_000_000)); err != nil || len(c.delays) != 0 {
 			t.Fatalf("a part of a frame: %v, %v", c.delays, err)
 		}

@@ -13,15 +13,15 @@ import (
 
 // A crowd is a group of streams that wait at the origin's gate.
 type crowd struct {
-	bench  *bench
-	target *target
-	cancel context.CancelFunc
-	done   sync.WaitGroup
-	size   int
+	bench   *bench
+	target  *target
+	cancel  context.CancelFunc
+	readers sync.WaitGroup
+	size    int
 
-	mu     sync.Mutex
-	came   int // bytes that arrived in all streams, without heartbeats
-	failed error
+	mu       sync.Mutex
+	received int // bytes that arrived in all streams, without heartbeats
+	firstErr error
 }
 
 // gather opens n streams and waits until each of them has received the head of its script.
@@ -32,26 +32,26 @@ func (b *bench) gather(t *target, n int, script string, cycles int) (*crowd, err
 	head := 0
 	gate := make(chan struct{}, 64) // at most 64 streams connect at the same time
 	for range n {
-		ord := c.order(order{script: script, cycles: cycles, bursts: 1})
-		s, err := ord.make()
+		ord := c.withIDs(order{script: script, cycles: cycles, bursts: 1})
+		s, err := ord.makeScript()
 		if err != nil {
 			return nil, err
 		}
 		check := newChecker(s, t.kind.form)
 		head += len(check.parts[0].bytes)
 		gate <- struct{}{}
-		g.done.Go(func() {
+		g.readers.Go(func() {
 			body, err := c.post(ctx, t.address, ord.path(), ord.input(""))
 			<-gate
 			if err == nil {
 				err = g.read(body, check)
 			}
 			if err != nil && ctx.Err() == nil {
-				g.fail(voided(t, ord, err))
+				g.noteError(voidError(t, ord, err))
 			}
 		})
 	}
-	return g, g.until(head)
+	return g, g.awaitBytes(head)
 }
 
 // read reads a stream to its end and checks it.
@@ -64,10 +64,10 @@ func (g *crowd) read(body io.ReadCloser, check *checker) error {
 			return wrong
 		}
 		g.mu.Lock()
-		g.came += check.matched - matched
+		g.received += check.matched - matched
 		g.mu.Unlock()
 		if errors.Is(err, io.EOF) {
-			return check.done()
+			return check.checkComplete()
 		}
 		if err != nil {
 			return err
@@ -75,40 +75,40 @@ func (g *crowd) read(body io.ReadCloser, check *checker) error {
 	}
 }
 
-func (g *crowd) fail(err error) {
+func (g *crowd) noteError(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.failed == nil {
-		g.failed = err
+	if g.firstErr == nil {
+		g.firstErr = err
 	}
 }
 
 // state returns the number of bytes that have arrived in all streams, and the first error.
-func (g *crowd) state() (came int, failed error) {
+func (g *crowd) state() (received int, firstErr error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.came, g.failed
+	return g.received, g.firstErr
 }
 
-// until waits until the given number of bytes has arrived in all streams together.
-func (g *crowd) until(bytes int) error {
+// awaitBytes waits until the given number of bytes has arrived in all streams together.
+func (g *crowd) awaitBytes(bytes int) error {
 	for {
-		came, failed := g.state()
+		received, failed := g.state()
 		switch {
 		case failed != nil:
 			return failed
-		case came >= bytes:
+		case received >= bytes:
 			return nil
 		case g.bench.ctx.Err() != nil:
 			return g.bench.ctx.Err()
 		}
-		time.Sleep(sampling)
+		time.Sleep(samplingInterval)
 	}
 }
 
 // gate waits until held streams wait at the origin's gate, and then sends the command to all of
 // them.
-func (b *bench) gate(command string, held int) error {
+func (b *bench) gate(command string, waiters int) error {
 	for {
 		res, err := http.Get("http://" + b.origin.address + "/gate")
 		if err != nil {
@@ -120,7 +120,7 @@ func (b *bench) gate(command string, held int) error {
 		if err != nil {
 			return err
 		}
-		if n == held {
+		if n == waiters {
 			break
 		}
 		if b.ctx.Err() != nil {
@@ -139,12 +139,12 @@ func (b *bench) gate(command string, held int) error {
 	return nil
 }
 
-// leave lets the streams run to their regular end and waits for it.
-func (g *crowd) leave() error {
+// finishStreams lets the streams run to their regular end and waits for it.
+func (g *crowd) finishStreams() error {
 	err := g.bench.gate("end", g.size)
 	if err == nil {
-		g.done.Wait()
-		err = g.until(0)
+		g.readers.Wait()
+		err = g.awaitBytes(0)
 	}
 	g.cancel()
 	return err

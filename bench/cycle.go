@@ -10,11 +10,11 @@ import (
 // first by AG-UI's outcome, and then in the way of LangGraph.
 func (b *bench) cycles(threads, each int) error {
 	for _, k := range proxies(false) {
-		if k.form != asTold || !b.wanted(k) {
+		if k.form != formRewritten || !b.selectsKind(k) {
 			continue
 		}
 		for _, asking := range []string{"ask", "ask-graph"} {
-			if err := b.rhythm(k, asking, threads, b.scaled(each, 1)); err != nil {
+			if err := b.measureCycles(k, asking, threads, b.scaleCount(each, 1)); err != nil {
 				return err
 			}
 		}
@@ -22,14 +22,14 @@ func (b *bench) cycles(threads, each int) error {
 	return nil
 }
 
-// rhythm measures the cycles with one way of asking. asking is the name of a script.
-func (b *bench) rhythm(k kind, asking string, threads, each int) error {
+// measureCycles measures the cycles with one way of asking. asking is the name of a script.
+func (b *bench) measureCycles(k kind, asking string, threads, each int) error {
 	total := float64(each * threads)
 	var plain, cycle, early, late []float64
 	for range b.rounds(3) {
-		err := b.fresh(k, func(t *target) error {
-			cost, _, err := b.beat(t, threads, each, func(c *client, thread string) error {
-				return c.twice(b, t, thread)
+		err := b.withNewTarget(k, func(t *target) error {
+			cost, _, err := b.repeatOnThreads(t, threads, each, func(c *client, thread string) error {
+				return c.runTwice(b, t, thread)
 			})
 			plain = append(plain, cost/total)
 			return err
@@ -37,8 +37,8 @@ func (b *bench) rhythm(k kind, asking string, threads, each int) error {
 		if err != nil {
 			return err
 		}
-		err = b.fresh(k, func(t *target) error {
-			cost, memory, err := b.beat(t, threads, each, func(c *client, thread string) error {
+		err = b.withNewTarget(k, func(t *target) error {
+			cost, memory, err := b.repeatOnThreads(t, threads, each, func(c *client, thread string) error {
 				return c.pauseAndResume(b, t, thread, asking)
 			})
 			cycle, early, late = append(cycle, cost/total), append(early, memory[0]), append(late, memory[1])
@@ -57,16 +57,16 @@ func (b *bench) rhythm(k kind, asking string, threads, each int) error {
 	return nil
 }
 
-// beat calls do each times on each of the threads. It returns the CPU time of all calls in µs. It
-// also returns the memory in MiB, first after a fifth of the calls and then at the end.
-func (b *bench) beat(t *target, threads, each int, do func(c *client, thread string) error) (cost float64, memory [2]float64, err error) {
+// repeatOnThreads calls do each times on each of the threads. It returns the CPU time of all calls
+// in µs. It also returns the memory in MiB, first after a fifth of the calls and then at the end.
+func (b *bench) repeatOnThreads(t *target, threads, each int, do func(c *client, thread string) error) (cost float64, memory [2]float64, err error) {
 	c := b.client(4 << 10)
 	defer c.close()
-	if _, err := b.warm(t); err != nil {
+	if _, err := b.warmUp(t); err != nil {
 		return 0, memory, err
 	}
 	times := func(n int) error {
-		return atOnce(threads, func(thread int) error {
+		return runConcurrently(threads, func(thread int) error {
 			for range n {
 				if err := do(c, fmt.Sprintf("thread-of-%d", thread)); err != nil {
 					return err
@@ -76,7 +76,7 @@ func (b *bench) beat(t *target, threads, each int, do func(c *client, thread str
 		})
 	}
 	for part, n := range []int{max(each/5, 1), each - max(each/5, 1)} {
-		spent, err := b.spent(t, func() error { return times(n) })
+		spent, err := b.cpuTimeOf(t, func() error { return times(n) })
 		if err != nil {
 			return 0, memory, err
 		}
@@ -90,8 +90,8 @@ func (b *bench) beat(t *target, threads, each int, do func(c *client, thread str
 	return cost, memory, nil
 }
 
-// twice sends two ordinary runs of the same thread.
-func (c *client) twice(b *bench, t *target, thread string) error {
+// runTwice sends two ordinary runs of the same thread.
+func (c *client) runTwice(b *bench, t *target, thread string) error {
 	for range 2 {
 		if _, err := c.stream(b.ctx, t, order{script: "short", route: "cycle", thread: thread}, "", nil); err != nil {
 			return err
@@ -106,7 +106,7 @@ func (c *client) pauseAndResume(b *bench, t *target, thread, asking string) erro
 	if err != nil {
 		return err
 	}
-	ids, err := interruptIDs(r.rest)
+	ids, err := interruptIDs(r.pauseEnd)
 	if err != nil {
 		return err
 	}

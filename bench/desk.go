@@ -28,19 +28,19 @@ const (
 	deskShare = 0.3 // the check does this share of the runs
 )
 
-// stepsOnTheWay are those steps of the store for which somebody waits: a run, or a person who
+// blockingSteps are those steps of the store for which somebody waits: a run, or a person who
 // decides at the desk.
-var stepsOnTheWay = []string{"load", "snapshots", "open", "decide", "claim", "finish"}
+var blockingSteps = []string{"load", "snapshots", "open", "decide", "claim", "finish"}
 
-// besideDesks starts three targets: Holdpoint without a desk, the same again to show the noise, and
+// deskTargets starts three targets: Holdpoint without a desk, the same again to show the noise, and
 // Holdpoint with a desk.
-func (b *bench) besideDesks() (list []*target, err error) {
+func (b *bench) deskTargets() (list []*target, err error) {
 	for _, name := range []string{"holdpoint", "holdpoint again", "holdpoint desk"} {
 		more := []string{"HOLDPOINT_NAME=bench", "HOLDPOINT_ADMIN_LISTEN=unix://" + b.socketOf(name, "admin")}
 		if name == "holdpoint desk" {
 			more = append(more, "HOLDPOINT_DESK_LISTEN=unix://"+b.socketOf(name, "desk"), "HOLDPOINT_DESK_TOKEN="+deskToken)
 		}
-		t, err := b.begin(kind{name: name, form: asTold, start: holdpointWith(more...)})
+		t, err := b.startTarget(kind{name: name, form: formRewritten, start: holdpointStarterWith(more...)})
 		if err != nil {
 			return list, err
 		}
@@ -56,15 +56,15 @@ func (b *bench) socketOf(name, what string) string {
 // desk measures ordinary runs, and pauses that are answered in the chat. It measures both with and
 // without a desk, and counts the steps of the store.
 func (b *bench) desk() error {
-	list, err := b.besideDesks()
+	list, err := b.deskTargets()
 	for _, t := range list {
-		defer b.end(t)
+		defer b.endTarget(t)
 	}
 	if err != nil {
 		return err
 	}
 	plain, cycle := map[string][]float64{}, map[string][]float64{}
-	err = b.shuffled(b.rounds(9), list, func(t *target, counts bool) error {
+	err = b.measureInRounds(b.rounds(9), list, func(t *target, counts bool) error {
 		c := b.client(readBuffer)
 		defer c.close()
 		for to, do := range map[*map[string][]float64]func(thread string) error{
@@ -74,8 +74,8 @@ func (b *bench) desk() error {
 			},
 			&cycle: func(thread string) error { return c.pauseAndResume(b, t, thread, "ask") },
 		} {
-			n := b.scaled(deskRuns, 1)
-			cpu, err := b.spent(t, func() error {
+			n := b.scaleCount(deskRuns, 1)
+			cpu, err := b.cpuTimeOf(t, func() error {
 				for i := range n {
 					if err := do(fmt.Sprintf("desk-%d", i)); err != nil {
 						return err
@@ -144,7 +144,7 @@ func (b *bench) stepsOfDesk(off, on *target) error {
 			return err
 		}
 		row, steps := []string{one.name}, map[string]float64{}
-		for _, step := range stepsOnTheWay {
+		for _, step := range blockingSteps {
 			name := `holdpoint_store_step_seconds_count{step="` + step + `"}`
 			steps[step] = (after[name] - before[name]) / deskCycles
 			row = append(row, short3(steps[step]))
@@ -153,7 +153,7 @@ func (b *bench) stepsOfDesk(off, on *target) error {
 		rows = append(rows, row)
 	}
 	b.report.line("\nSteps of the store for each; the loads at the desk are those of who looks and decides there.\n")
-	b.report.table(append([]string{""}, stepsOnTheWay...), rows)
+	b.report.table(append([]string{""}, blockingSteps...), rows)
 	writes := func(n int) (sum float64) {
 		for _, step := range []string{"open", "decide", "claim", "finish"} {
 			sum += counted[rows[n][0]][step]
@@ -273,16 +273,16 @@ func (b *bench) checkDesk() error {
 	defer func() { b.settings = was }()
 	b.settings.rounds, b.settings.scale = quickRounds, deskShare
 	for n := range attempts {
-		b.report.judge = nil
+		b.report.goalResults = nil
 		if err := b.desk(); err != nil {
 			return err
 		}
 		b.report.flush(b.out)
 		missed := false
-		for _, g := range b.report.judge {
-			if !g.met() {
+		for _, g := range b.report.goalResults {
+			if !g.isMet() {
 				missed = true
-				fmt.Fprintf(b.diag, "bench: attempt %d: %s: %.2f, want at most %.2f\n", n+1, g.what, g.got, g.limit)
+				fmt.Fprintf(b.diag, "bench: attempt %d: %s: %.2f, want at most %.2f\n", n+1, g.description, g.value, g.limit)
 			}
 		}
 		if !missed {

@@ -11,18 +11,18 @@ func (b *bench) firstByte(history int) error {
 		return err
 	}
 	half, tail, cpus := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
-	err = b.shuffled(b.rounds(9), list, func(t *target, counts bool) error {
+	err = b.measureInRounds(b.rounds(9), list, func(t *target, counts bool) error {
 		c := b.client(readBuffer)
 		defer c.close()
-		n := b.scaled(shortRuns, 1)
+		n := b.scaleCount(shortRuns, 1)
 		var waits []float64
-		cpu, err := b.spent(t, func() error {
+		cpu, err := b.cpuTimeOf(t, func() error {
 			for range n {
 				r, err := c.stream(b.ctx, t, order{script: "short", history: history}, "", nil)
 				if err != nil {
 					return err
 				}
-				waits = append(waits, float64(r.first.Nanoseconds())/1e3)
+				waits = append(waits, float64(r.firstByteTime.Nanoseconds())/1e3)
 			}
 			return nil
 		})

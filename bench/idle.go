@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// room returns how many streams a process can have, but at most want. Each stream needs two of the
-// open files that the system allows a process.
-func room(want int) (int, error) {
+// streamLimit returns how many streams a process can have, but at most want. Each stream needs two
+// of the open files that the system allows a process.
+func streamLimit(want int) (int, error) {
 	limits, err := os.ReadFile("/proc/self/limits")
 	if err != nil {
 		return 0, err
@@ -30,37 +30,37 @@ func room(want int) (int, error) {
 
 // A burst is the part of a script that each waiting stream gets before it waits again.
 type burst struct {
-	script string
-	cycles int
-	title  string
-	what   string
-	counts bool // nothing of the burst is stored, so the memory must go back
+	script      string
+	cycles      int
+	title       string
+	description string
+	mustReturn  bool // nothing of the burst is stored, so the memory must go back
 }
 
 var (
-	noBurst  = burst{script: "short"}
-	rawBurst = burst{"events", 20, ", before and after a burst", "2 MB of RAW events through each", true}
-	said     = burst{"text", 1, " after some text, which is kept for snapshots", "500 pieces of text through each", false}
+	noBurst   = burst{script: "short"}
+	rawBurst  = burst{"events", 20, ", before and after a burst", "2 MB of RAW events through each", true}
+	textBurst = burst{"text", 1, " after some text, which is kept for snapshots", "500 pieces of text through each", false}
 )
 
 func (u burst) bytes(f form) int {
-	s, _ := order{script: u.script}.make() // cannot fail: the script is one of the three above
+	s, _ := order{script: u.script}.makeScript() // cannot fail: the script is one of the three above
 	return u.cycles * len(s.parts(f)[1].bytes)
 }
 
-// A wait is the measured cost of waiting streams.
-type wait struct {
-	each  float64 // bytes for each stream
-	total int     // bytes of the process with all streams
-	left  float64 // memory after a burst, divided by total
-	row   []string
+// A waitCost is the measured cost of waiting streams.
+type waitCost struct {
+	perStream float64 // bytes for each stream
+	total     int     // bytes of the process with all streams
+	leftShare float64 // memory after a burst, divided by total
+	row       []string
 }
 
-// waiting measures n waiting streams: how much memory each needs, the memory after a burst, and the
-// memory after all streams have ended.
-func (b *bench) waiting(k kind, n int, u burst) (w wait, err error) {
-	err = b.fresh(k, func(t *target) error {
-		before, err := b.warm(t)
+// measureWaiting measures n waiting streams: how much memory each needs, the memory after a burst,
+// and the memory after all streams have ended.
+func (b *bench) measureWaiting(k kind, n int, u burst) (w waitCost, err error) {
+	err = b.withNewTarget(k, func(t *target) error {
+		before, err := b.warmUp(t)
 		if err != nil {
 			return err
 		}
@@ -68,21 +68,21 @@ func (b *bench) waiting(k kind, n int, u burst) (w wait, err error) {
 		if err != nil {
 			return err
 		}
-		b.sleep(calm)
+		b.sleep(memorySettleTime)
 		if w.total, _, err = t.process.memory(); err != nil {
 			return err
 		}
-		w.each = float64(w.total-before) / float64(n)
-		w.row = []string{t.name, short3(float64(before) / mb), short3(float64(w.total) / mb), short3(w.each / 1e3)}
+		w.perStream = float64(w.total-before) / float64(n)
+		w.row = []string{t.name, short3(float64(before) / mb), short3(float64(w.total) / mb), short3(w.perStream / 1e3)}
 		if u.cycles > 0 {
 			if err := b.burst(t, g, &w, u); err != nil {
 				return err
 			}
 		}
-		if err := g.leave(); err != nil {
+		if err := g.finishStreams(); err != nil {
 			return err
 		}
-		left, err := b.back(t, before*12/10, u.counts || k.name == "holdpoint")
+		left, err := b.awaitMemoryReturn(t, before*12/10, u.mustReturn || k.name == "holdpoint")
 		w.row = append(w.row, left.String())
 		return err
 	})
@@ -90,26 +90,26 @@ func (b *bench) waiting(k kind, n int, u burst) (w wait, err error) {
 }
 
 // burst sends each stream its burst, and waits until the memory has gone back.
-func (b *bench) burst(t *target, g *crowd, w *wait, u burst) error {
-	came, _ := g.state()
+func (b *bench) burst(t *target, g *crowd, w *waitCost, u burst) error {
+	received, _ := g.state()
 	if err := b.gate("burst", g.size); err != nil {
 		return err
 	}
-	if err := g.until(came + g.size*u.bytes(t.kind.form)); err != nil {
+	if err := g.awaitBytes(received + g.size*u.bytes(t.kind.form)); err != nil {
 		return err
 	}
-	most, _, err := t.process.memory()
+	peak, _, err := t.process.memory()
 	if err != nil {
 		return err
 	}
-	left, err := b.back(t, w.total*12/10, u.counts)
-	w.left = float64(left.rss) / float64(w.total)
-	w.row = append(w.row, short3(float64(most)/mb), left.String())
+	left, err := b.awaitMemoryReturn(t, w.total*12/10, u.mustReturn)
+	w.leftShare = float64(left.rss) / float64(w.total)
+	w.row = append(w.row, short3(float64(peak)/mb), left.String())
 	return err
 }
 
 func (b *bench) idle(want int, u burst) error {
-	n, err := room(want)
+	n, err := streamLimit(want)
 	if err != nil {
 		return err
 	}
@@ -121,24 +121,24 @@ func (b *bench) idle(want int, u burst) error {
 	each := map[string]float64{}
 	for _, k := range proxies(u == noBurst) {
 		// These two do not differ from reverseproxy here, and each takes a minute.
-		if !b.wanted(k) || k.name == "reverseproxy-32k" || k.name == "reverseproxy-128k" {
+		if !b.selectsKind(k) || k.name == "reverseproxy-32k" || k.name == "reverseproxy-128k" {
 			continue
 		}
-		w, err := b.waiting(k, n, u)
-		if missing := (unavailable{}); errors.As(err, &missing) {
-			b.report.leftOut(k, missing)
+		w, err := b.measureWaiting(k, n, u)
+		if missing := (unavailableError{}); errors.As(err, &missing) {
+			b.report.noteMissingTarget(k, missing)
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		each[k.name] = w.each
+		each[k.name] = w.perStream
 		rows = append(rows, w.row)
 		if k.name != "holdpoint" {
 			continue
 		}
-		if u.counts {
-			b.report.atMost(5, w.left, 1.2, "%d streams idle again after a burst: memory, × before", n)
+		if u.mustReturn {
+			b.report.atMost(5, w.leftShare, 1.2, "%d streams idle again after a burst: memory, × before", n)
 		}
 		if u == noBurst {
 			b.report.atMost(5, float64(w.total)/1e6, 600*float64(n)/float64(want), "%d idle streams: MB of memory", n)
@@ -146,10 +146,10 @@ func (b *bench) idle(want int, u burst) error {
 	}
 	head := []string{"target", "MiB before", "MiB with them", "kB / stream"}
 	if u.cycles > 0 {
-		head = append(head, "MiB after "+u.what, "MiB when idle again")
+		head = append(head, "MiB after "+u.description, "MiB when idle again")
 	}
 	b.report.table(append(head, "MiB when all have ended"), rows)
-	if u != said && each["holdpoint"] > 0 && each["reverseproxy"] > 0 {
+	if u != textBurst && each["holdpoint"] > 0 && each["reverseproxy"] > 0 {
 		b.report.atMost(5, each["holdpoint"]/each["reverseproxy"], 1.1, "%d idle streams: memory of one, × reverseproxy's", n)
 	}
 	return nil
@@ -158,28 +158,28 @@ func (b *bench) idle(want int, u burst) error {
 // returnTime is how long the memory may take to go back after a burst.
 const returnTime = time.Minute
 
-// A rest is the memory that is left after a burst or at the end of waiting streams. after is how
-// long the benchmark waited before it read rss.
-type rest struct {
+// A leftMemory is the memory that is left after a burst or at the end of waiting streams. after is
+// how long the benchmark waited before it read rss.
+type leftMemory struct {
 	rss   int
 	after time.Duration
 }
 
-func (r rest) String() string {
+func (r leftMemory) String() string {
 	return fmt.Sprintf("%s after %s", short3(float64(r.rss)/mb), r.after.Round(time.Second))
 }
 
-// back measures the memory that is left after a burst, or after the waiting streams have ended. If
-// must is true, it waits until the memory is at most limit, or until returnTime has passed. If must
-// is false, it reads the memory once.
-func (b *bench) back(t *target, limit int, must bool) (r rest, err error) {
+// awaitMemoryReturn measures the memory that is left after a burst, or after the waiting streams
+// have ended. If must is true, it waits until the memory is at most limit, or until returnTime has
+// passed. If must is false, it reads the memory once.
+func (b *bench) awaitMemoryReturn(t *target, limit int, must bool) (r leftMemory, err error) {
 	begin := time.Now()
-	b.sleep(calm)
+	b.sleep(memorySettleTime)
 	for {
 		r.rss, _, err = t.process.memory()
 		if r.after = time.Since(begin); err != nil || !must || r.rss <= limit || r.after > returnTime || b.ctx.Err() != nil {
 			return r, err
 		}
-		b.sleep(10 * sampling)
+		b.sleep(10 * samplingInterval)
 	}
 }

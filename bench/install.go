@@ -58,7 +58,7 @@ http {
 func startNginx(b *bench, ctx context.Context, name string) (*process, error) {
 	binary, libraries, err := findProgram(ctx, "nginx", "nginx")
 	if err != nil {
-		return nil, unavailable{err}
+		return nil, unavailableError{err}
 	}
 	dir, err := os.MkdirTemp(b.dir, "nginx-")
 	if err != nil {
@@ -101,7 +101,7 @@ listen origin
 func startHAProxy(b *bench, ctx context.Context, name string) (*process, error) {
 	binary, libraries, err := findProgram(ctx, "haproxy", "haproxy", "liblua5.3-0", "libopentracing-c-wrapper0", "libopentracing1")
 	if err != nil {
-		return nil, unavailable{err}
+		return nil, unavailableError{err}
 	}
 	dir, err := os.MkdirTemp(b.dir, "haproxy-")
 	if err != nil {
@@ -176,14 +176,14 @@ func unpack(ctx context.Context, dir, name string, packages []string) error {
 		if i > 0 && exec.CommandContext(ctx, "apt-cache", "show", p).Run() != nil {
 			continue
 		}
-		if err := insist(ctx, to, "apt-get", "download", p); err != nil {
+		if err := retryCommand(ctx, to, "apt-get", "download", p); err != nil {
 			return err
 		}
 		files, err := filepath.Glob(filepath.Join(to, p+"_*.deb"))
 		if err != nil || len(files) == 0 {
 			return fmt.Errorf("apt-get download %s left no package (%w)", p, err)
 		}
-		if err := insist(ctx, to, "dpkg", "-x", files[len(files)-1], "."); err != nil {
+		if err := retryCommand(ctx, to, "dpkg", "-x", files[len(files)-1], "."); err != nil {
 			return err
 		}
 	}
@@ -196,12 +196,12 @@ const nodeDir = "bench/node"
 func startNode(b *bench, ctx context.Context, name string) (*process, error) {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		return nil, unavailable{err}
+		return nil, unavailableError{err}
 	}
 	if err := installNode(ctx); err != nil {
-		return nil, unavailable{err}
+		return nil, unavailableError{err}
 	}
-	return start(ctx, name, "", append(os.Environ(), "NODE_ENV=production"), afterListening, node, filepath.Join(nodeDir, "server.mjs"), "http://"+b.origin.address)
+	return start(ctx, name, "", append(os.Environ(), "NODE_ENV=production"), listeningAddress, node, filepath.Join(nodeDir, "server.mjs"), "http://"+b.origin.address)
 }
 
 func installNode(ctx context.Context) error {
@@ -213,18 +213,18 @@ func installNode(ctx context.Context) error {
 	if done, err := os.ReadFile(marker); err == nil && bytes.Equal(done, lock) {
 		return nil
 	}
-	if err := insist(ctx, nodeDir, "npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"); err != nil {
+	if err := retryCommand(ctx, nodeDir, "npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"); err != nil {
 		return err
 	}
 	return os.WriteFile(marker, lock, 0o644)
 }
 
-// An unavailable is the error for a target that is not possible on this machine. The tables are
-// made without this target, and the report says so.
-type unavailable struct{ error }
+// An unavailableError is the error for a target that is not possible on this machine. The tables
+// are made without this target, and the report says so.
+type unavailableError struct{ error }
 
-// insist runs a command that uses the network. It tries up to three times.
-func insist(ctx context.Context, dir, name string, args ...string) error {
+// retryCommand runs a command that uses the network. It tries up to three times.
+func retryCommand(ctx context.Context, dir, name string, args ...string) error {
 	var err error
 	for attempt := range 3 {
 		time.Sleep(time.Duration(attempt) * 2 * time.Second)

@@ -38,9 +38,9 @@ func (b *bench) client(buffer int) *client {
 // close closes idle connections.
 func (c *client) close() { c.http.CloseIdleConnections() }
 
-// order returns a copy of o with a run id that no other run has. If o has no thread id, the copy
+// withIDs returns a copy of o with a run id that no other run has. If o has no thread id, the copy
 // also gets a new thread id.
-func (c *client) order(o order) order {
+func (c *client) withIDs(o order) order {
 	n := c.runs.Add(1)
 	if o.thread == "" {
 		o.thread = fmt.Sprintf("thread-%d", n)
@@ -90,17 +90,17 @@ func (c *client) post(ctx context.Context, address, path string, body []byte) (i
 
 // A result describes one stream that has ended.
 type result struct {
-	run    string
-	frames int
-	first  time.Duration // time until the first byte
-	rest   []byte        // if the run paused behind Holdpoint: the end of its stream
+	run           string
+	frames        int
+	firstByteTime time.Duration // time until the first byte
+	pauseEnd      []byte        // if the run paused behind Holdpoint: the end of its stream
 }
 
 // stream sends an order through a target and checks the stream. If progress is not nil, it is
 // called with the number of frames that have arrived so far.
 func (c *client) stream(ctx context.Context, t *target, ord order, more string, progress func(frames int)) (result, error) {
-	ord = c.order(ord)
-	s, err := ord.make()
+	ord = c.withIDs(ord)
+	s, err := ord.makeScript()
 	if err != nil {
 		return result{}, err
 	}
@@ -109,17 +109,17 @@ func (c *client) stream(ctx context.Context, t *target, ord order, more string, 
 	begin := time.Now()
 	body, err := c.post(ctx, t.address, ord.path(), input)
 	if err != nil {
-		return result{}, voided(t, ord, err)
+		return result{}, voidError(t, ord, err)
 	}
 	defer body.Close()
 	r := result{run: ord.run, frames: s.frames()}
 	for p := make([]byte, c.buffer); ; {
 		n, err := body.Read(p)
-		if n > 0 && r.first == 0 {
-			r.first = time.Since(begin)
+		if n > 0 && r.firstByteTime == 0 {
+			r.firstByteTime = time.Since(begin)
 		}
 		if _, wrong := check.Write(p[:n]); wrong != nil {
-			return r, voided(t, ord, wrong)
+			return r, voidError(t, ord, wrong)
 		}
 		if progress != nil {
 			progress(check.frames)
@@ -128,27 +128,27 @@ func (c *client) stream(ctx context.Context, t *target, ord order, more string, 
 			break
 		}
 		if err != nil {
-			return r, voided(t, ord, err)
+			return r, voidError(t, ord, err)
 		}
 	}
-	if err := check.done(); err != nil {
-		return r, voided(t, ord, err)
+	if err := check.checkComplete(); err != nil {
+		return r, voidError(t, ord, err)
 	}
-	r.rest = check.rest
+	r.pauseEnd = check.rest
 	return r, nil
 }
 
-// voided returns the error that makes a whole measurement void. It is used if a stream was not as
-// expected.
-func voided(t *target, ord order, err error) error {
+// voidError returns the error that makes a whole measurement void. It is used if a stream was not
+// as expected.
+func voidError(t *target, ord order, err error) error {
 	return fmt.Errorf("void: %s, %s of %s: %w", t.name, ord.run, ord.script, err)
 }
 
-// together runs n concurrent streams, and each of them the given number of times, one after the
-// other. It returns the number of frames of all of them.
-func (c *client) together(ctx context.Context, t *target, ord order, n, times int) (frames int, err error) {
+// streamConcurrently runs n concurrent streams, and each of them the given number of times, one
+// after the other. It returns the number of frames of all of them.
+func (c *client) streamConcurrently(ctx context.Context, t *target, ord order, n, times int) (frames int, err error) {
 	var total atomic.Int64
-	err = atOnce(n, func(int) error {
+	err = runConcurrently(n, func(int) error {
 		for range times {
 			r, err := c.stream(ctx, t, ord, "", nil)
 			if err != nil {
@@ -161,8 +161,9 @@ func (c *client) together(ctx context.Context, t *target, ord order, n, times in
 	return int(total.Load()), err
 }
 
-// atOnce calls do n times concurrently. It waits for all calls and returns an error of one of them.
-func atOnce(n int, do func(n int) error) error {
+// runConcurrently calls do n times concurrently. It waits for all calls and returns an error of one
+// of them.
+func runConcurrently(n int, do func(n int) error) error {
 	var wait sync.WaitGroup
 	errs := make([]error, n)
 	for i := range n {

@@ -15,7 +15,7 @@ func at(ns int64) time.Time { return time.Unix(0, ns) }
 
 func stampedAt(t *testing.T, ns int64) string {
 	t.Helper()
-	return string(stamped(at(ns)))
+	return string(stampedFrame(at(ns)))
 }
 
 // front starts a target in the process of the test.
@@ -36,15 +36,15 @@ func testClient(t *testing.T, buffer int) *client {
 // TestScriptsArrive: every script must arrive as expected, both directly and through the reference
 // proxies.
 func TestScriptsArrive(t *testing.T) {
-	direct := front(t, newOrigin(), asSent)
+	direct := front(t, newOrigin(), formSent)
 	to, err := url.Parse("http://" + direct.address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, one := range map[string]*target{
 		"direct":       direct,
-		"reverseproxy": front(t, reverse(to, &httputil.ReverseProxy{}), asSent),
-		"naive":        front(t, naive{to}, asDecoded),
+		"reverseproxy": front(t, reverse(to, &httputil.ReverseProxy{}), formSent),
+		"naive":        front(t, naiveProxy{to}, formReencoded),
 	} {
 		for script := range scripts {
 			cycles, times := 3, 2
@@ -61,8 +61,8 @@ func TestScriptsArrive(t *testing.T) {
 			t.Run(name+"/"+script, func(t *testing.T) {
 				c := testClient(t, 64<<10)
 				for _, per := range []int{1, 20} {
-					frames, err := c.together(t.Context(), one, order{script: script, cycles: cycles, per: per}, times, times)
-					s, _ := order{script: script, cycles: cycles}.make()
+					frames, err := c.streamConcurrently(t.Context(), one, order{script: script, cycles: cycles, framesPerChunk: per}, times, times)
+					s, _ := order{script: script, cycles: cycles}.makeScript()
 					if err != nil || frames != times*times*s.frames() {
 						t.Errorf("%d in a chunk: %d frames, %v", per, frames, err)
 					}
@@ -73,16 +73,16 @@ func TestScriptsArrive(t *testing.T) {
 }
 
 func TestFailedStreamIsVoid(t *testing.T) {
-	good := order{script: "text", cycles: 2, per: 1}
+	good := order{script: "text", cycles: 2, framesPerChunk: 1}
 	// answer returns a proxy that passes the whole stream to change, which writes another stream.
 	answer := func(change func(w http.ResponseWriter, whole []byte)) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			_, s, err := asked(r)
+			_, s, err := orderOf(r)
 			if err != nil {
 				t.Error(err)
 			}
 			io.Copy(io.Discard, r.Body)
-			change(w, joined(s))
+			change(w, streamBytes(s))
 		})
 	}
 	for name, c := range map[string]struct {
@@ -103,8 +103,8 @@ func TestFailedStreamIsVoid(t *testing.T) {
 		"another character": {func(w http.ResponseWriter, whole []byte) { stream(w); whole[5000] = 'X'; w.Write(whole) }, "frame 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			one := front(t, answer(c.change), asSent)
-			_, err := testClient(t, 4<<10).together(t.Context(), one, good, 2, 1)
+			one := front(t, answer(c.change), formSent)
+			_, err := testClient(t, 4<<10).streamConcurrently(t.Context(), one, good, 2, 1)
 			switch {
 			case c.want == "" && err != nil:
 				t.Error(err)
@@ -137,7 +137,7 @@ func TestChunksHoldSoManyFrames(t *testing.T) {
 			got += more[:n]
 			rest = more[n+2:]
 		}
-		if got != whole(s, asSent) {
+		if got != whole(s, formSent) {
 			t.Errorf("in chunks of %d frames the stream is another", per)
 		}
 	}
@@ -145,7 +145,7 @@ func TestChunksHoldSoManyFrames(t *testing.T) {
 
 func TestHeldStreamComesInBursts(t *testing.T) {
 	o := newOrigin()
-	direct := front(t, o, asSent)
+	direct := front(t, o, formSent)
 	b := &bench{ctx: t.Context(), origin: &process{address: direct.address}}
 	ord := order{script: "text", cycles: 7, bursts: 3}
 	came := make(chan int, 1000)

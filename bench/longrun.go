@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// long compares the CPU time of the first quarter of a long stream with that of the last quarter.
-// Holdpoint stores a part of a stream for snapshots. This must not make later frames more
+// measureLong compares the CPU time of the first quarter of a long stream with that of the last
+// quarter. Holdpoint stores a part of a stream for snapshots. This must not make later frames more
 // expensive.
-func (b *bench) long(script string, cycles int) error {
+func (b *bench) measureLong(script string, cycles int) error {
 	var list []kind
 	for _, k := range proxies(false) {
 		list = append(list, k)
-		if k.form == asTold {
-			list = append(list, k.speaking("request-approval"))
+		if k.form == formRewritten {
+			list = append(list, k.withDialect("request-approval"))
 		}
 	}
 	up, err := b.targets(list)
 	if err != nil {
 		return err
 	}
-	ord := order{script: script, cycles: b.scaled(cycles, 1), per: 1}
+	ord := order{script: script, cycles: b.scaleCount(cycles, 1), framesPerChunk: 1}
 	frames := 0
 	first, last := map[string][]float64{}, map[string][]float64{}
-	err = b.shuffled(b.rounds(9), up, func(t *target, counts bool) error {
+	err = b.measureInRounds(b.rounds(9), up, func(t *target, counts bool) error {
 		part := ord
 		if !counts {
 			part.cycles = max(ord.cycles/50, 4)
@@ -44,7 +44,7 @@ func (b *bench) long(script string, cycles int) error {
 	for _, t := range up {
 		grown := ratios(last[t.name], first[t.name])
 		rows = append(rows, []string{t.name, spread(first[t.name]), spread(last[t.name]), spread(grown)})
-		if t.kind.form == asTold {
+		if t.kind.form == formRewritten {
 			b.report.atMost(7, median(grown), 1.1, "long stream (%s), %s: CPU of the last quarter, × the first", script, t.name)
 		}
 	}
@@ -58,33 +58,33 @@ func (b *bench) quarters(t *target, ord order) (spent [4]time.Duration, frames i
 	ord.bursts = len(spent)
 	c := b.client(readBuffer)
 	defer c.close()
-	came := make(chan int, 1) // the number of frames that have arrived; only the latest value
+	received := make(chan int, 1) // the number of frames that have arrived; only the latest value
 	var r result
 	ended := make(chan error, 1)
 	go func() {
 		var err error
 		r, err = c.stream(b.ctx, t, ord, "", func(frames int) {
 			select {
-			case <-came:
+			case <-received:
 			default:
 			}
-			came <- frames
+			received <- frames
 		})
 		ended <- err
 	}()
-	s, err := ord.make()
+	s, err := ord.makeScript()
 	if err != nil {
 		return spent, 0, err
 	}
 	for n := range spent {
 		until := len(s.head) + (n+1)*ord.cycles/len(spent)*len(s.block)
-		spent[n], err = b.spent(t, func() error {
+		spent[n], err = b.cpuTimeOf(t, func() error {
 			if err := b.gate("burst", 1); err != nil {
 				return err
 			}
 			for {
 				select {
-				case frames := <-came:
+				case frames := <-received:
 					if frames >= until {
 						return nil
 					}

@@ -54,15 +54,15 @@ func command(args []string, out, diag io.Writer) int {
 
 // settings are the values of the flags.
 type settings struct {
-	rounds   int
-	scale    float64
-	binary   string
-	against  string
-	check    bool
-	ablation bool
-	only     []string // the targets to measure; empty means all
-	made     string   // a command line that repeats the measurement
-	selected []scenario
+	rounds      int
+	scale       float64
+	binary      string
+	against     string
+	check       bool
+	ablation    bool
+	targetNames []string // the targets to measure; empty means all
+	commandLine string   // a command line that repeats the measurement
+	selected    []scenario
 }
 
 // drive runs the measurements that args select.
@@ -104,7 +104,7 @@ func drive(args []string, out, diag io.Writer) error {
 }
 
 func parse(args []string, diag io.Writer) (settings, error) {
-	s := settings{made: strings.TrimSpace("go run ./bench " + strings.Join(args, " "))}
+	s := settings{commandLine: strings.TrimSpace("go run ./bench " + strings.Join(args, " "))}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(diag)
 	flags.IntVar(&s.rounds, "rounds", 0, "rounds of each measurement (each scenario has a number of its own)")
@@ -117,7 +117,7 @@ func parse(args []string, diag io.Writer) (settings, error) {
 	flags.Usage = func() {
 		fmt.Fprint(diag, "usage: go run ./bench [flags] [scenario ...]\n\nscenarios, all of them if none is named; blast is all that begin so:\n")
 		for _, one := range scenarios() {
-			fmt.Fprintf(diag, "  %-22s %s\n", one.name, one.what)
+			fmt.Fprintf(diag, "  %-22s %s\n", one.name, one.description)
 		}
 		fmt.Fprintf(diag, "\ntargets: %s\n\nflags:\n", strings.Join(kindNames(), ", "))
 		flags.PrintDefaults()
@@ -129,9 +129,9 @@ func parse(args []string, diag io.Writer) (settings, error) {
 		return s, fmt.Errorf("-scale %v -rounds %d: want more than 0", s.scale, s.rounds)
 	}
 	if *only != "" {
-		s.only = strings.Split(*only, ",")
+		s.targetNames = strings.Split(*only, ",")
 	}
-	for _, name := range s.only {
+	for _, name := range s.targetNames {
 		if !slices.Contains(kindNames(), name) {
 			return s, fmt.Errorf("no target %q, want one of %s", name, strings.Join(kindNames(), ", "))
 		}

@@ -18,7 +18,7 @@ type origin struct {
 	mux *http.ServeMux
 
 	mu      sync.Mutex
-	held    int           // number of streams that wait at the gate
+	waiters int           // number of streams that wait at the gate
 	gate    chan struct{} // closed to release the streams that wait
 	command string        // what the released streams do next: burst or end
 }
@@ -26,7 +26,7 @@ type origin struct {
 func newOrigin() *origin {
 	o := &origin{mux: http.NewServeMux(), gate: make(chan struct{})}
 	o.mux.HandleFunc("POST /run/", o.run)
-	o.mux.HandleFunc("POST /paced/", o.paced)
+	o.mux.HandleFunc("POST /paced/", o.sendPaced)
 	o.mux.HandleFunc("POST /held/", o.hold)
 	o.mux.HandleFunc("POST /gate/{command}", o.open)
 	o.mux.HandleFunc("GET /gate", o.count)
@@ -43,31 +43,31 @@ func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.mux.ServeHTTP(w, r)
 }
 
-// asked returns the order that the query of a request contains, and its script.
-func asked(r *http.Request) (order, script, error) {
+// orderOf returns the order that the query of a request contains, and its script.
+func orderOf(r *http.Request) (order, script, error) {
 	q := r.URL.Query()
 	number := func(name string) int {
 		n, _ := strconv.Atoi(q.Get(name)) // without the parameter, 0 is right
 		return n
 	}
-	ord := order{script: q.Get("script"), cycles: number("cycles"), per: max(number("per"), 1), bursts: max(number("bursts"), 1), thread: q.Get("thread"), run: q.Get("run")}
-	s, err := ord.make()
+	ord := order{script: q.Get("script"), cycles: number("cycles"), framesPerChunk: max(number("per"), 1), bursts: max(number("bursts"), 1), thread: q.Get("thread"), run: q.Get("run")}
+	s, err := ord.makeScript()
 	return ord, s, err
 }
 
 // run sends the ordered script as fast as possible.
 func (o *origin) run(w http.ResponseWriter, r *http.Request) {
-	ord, s, err := asked(r)
+	ord, s, err := orderOf(r)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	if ord.cycles == 0 { // a short script: the connection stays open
 		stream(w)
-		w.Write(joined(s))
+		w.Write(streamBytes(s))
 		return
 	}
-	chunks := s.chunks(ord.per)
+	chunks := s.chunks(ord.framesPerChunk)
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -92,7 +92,7 @@ const chunkedHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache
 // send writes the repetitions from up to to of a part. It returns false if the reader has left.
 func send(w io.Writer, p part, from, to int) bool {
 	for n := from; n < to; n++ {
-		p.number(n)
+		p.setNumber(n)
 		if _, err := w.Write(p.bytes); err != nil {
 			return false
 		}
@@ -100,11 +100,11 @@ func send(w io.Writer, p part, from, to int) bool {
 	return true
 }
 
-func joined(s script) []byte {
+func streamBytes(s script) []byte {
 	var all []byte
-	for _, p := range s.parts(asSent) {
+	for _, p := range s.parts(formSent) {
 		for n := range p.times {
-			p.number(n)
+			p.setNumber(n)
 			all = append(all, p.bytes...)
 		}
 	}
@@ -117,9 +117,9 @@ func stream(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// paced sends frames at a fixed rate. Each frame contains the time at which it is sent.
-func (o *origin) paced(w http.ResponseWriter, r *http.Request) {
-	ord, s, err := asked(r)
+// sendPaced sends frames at a fixed rate. Each frame contains the time at which it is sent.
+func (o *origin) sendPaced(w http.ResponseWriter, r *http.Request) {
+	ord, s, err := orderOf(r)
 	rate, _ := strconv.Atoi(r.URL.Query().Get("rate"))
 	if err != nil || rate <= 0 {
 		http.Error(w, fmt.Sprintf("rate %d: %v", rate, err), http.StatusBadRequest)
@@ -127,13 +127,13 @@ func (o *origin) paced(w http.ResponseWriter, r *http.Request) {
 	}
 	stream(w)
 	control := http.NewResponseController(w)
-	parts := s.parts(asSent)
+	parts := s.parts(formSent)
 	w.Write(parts[0].bytes)
 	control.Flush()
 	begin := time.Now()
 	for n := range ord.cycles {
 		time.Sleep(time.Until(begin.Add(time.Duration(n) * time.Second / time.Duration(rate))))
-		w.Write(stamped(time.Now()))
+		w.Write(stampedFrame(time.Now()))
 		control.Flush()
 	}
 	w.Write(parts[2].bytes)
@@ -142,28 +142,28 @@ func (o *origin) paced(w http.ResponseWriter, r *http.Request) {
 // hold sends the head of a script and waits at the gate. At the command burst it sends a part of
 // the block, and waits again. At the command end it sends the tail.
 func (o *origin) hold(w http.ResponseWriter, r *http.Request) {
-	ord, s, err := asked(r)
+	ord, s, err := orderOf(r)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	stream(w)
 	control := http.NewResponseController(w)
-	w.Write(s.parts(asSent)[0].bytes)
+	w.Write(s.parts(formSent)[0].bytes)
 	control.Flush()
 	for n := 0; o.wait(r) == "burst"; n++ {
 		// The block is made only at this point, because thousands of streams may wait.
-		if !send(w, s.parts(asSent)[1], n*ord.cycles/ord.bursts, (n+1)*ord.cycles/ord.bursts) || control.Flush() != nil {
+		if !send(w, s.parts(formSent)[1], n*ord.cycles/ord.bursts, (n+1)*ord.cycles/ord.bursts) || control.Flush() != nil {
 			return
 		}
 	}
-	w.Write(s.parts(asSent)[2].bytes)
+	w.Write(s.parts(formSent)[2].bytes)
 }
 
 func (o *origin) wait(r *http.Request) string {
 	o.mu.Lock()
 	gate := o.gate
-	o.held++
+	o.waiters++
 	o.mu.Unlock()
 	select {
 	case <-gate:
@@ -171,7 +171,7 @@ func (o *origin) wait(r *http.Request) string {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.held--
+	o.waiters--
 	return o.command
 }
 
@@ -192,7 +192,7 @@ func (o *origin) open(w http.ResponseWriter, r *http.Request) {
 func (o *origin) count(w http.ResponseWriter, _ *http.Request) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	fmt.Fprintln(w, o.held)
+	fmt.Fprintln(w, o.waiters)
 }
 
 // serve serves HTTP until standard input ends. Standard input ends when the driver ends, so a part

@@ -25,34 +25,34 @@ func stampFrame(stamp string) string {
 	return begin + filler(frameBytes-len(begin)-len(`data: "}`)-2) + `"}`
 }
 
-func stamped(at time.Time) []byte {
+func stampedFrame(at time.Time) []byte {
 	return appendFrame(nil, stampFrame(fmt.Sprintf("%0*d", stampDigits, at.UnixNano())))
 }
 
-// A clocked reads a paced stream and records the delay of each frame.
-type clocked struct {
-	before, after []byte // the bytes of a frame before its time, and after it
-	waiting       []byte // an incomplete frame
-	delays        []float64
+// A delayReader reads a paced stream and records the delay of each frame.
+type delayReader struct {
+	beforeStamp, afterStamp []byte // the bytes of a frame before its time, and after it
+	partialFrame            []byte // an incomplete frame
+	delays                  []float64
 }
 
-func newClocked(f form) *clocked {
+func newDelayReader(f form) *delayReader {
 	zero := fmt.Sprintf("%0*d", stampDigits, 0)
 	s := script{block: []frame{{event: stampFrame(zero)}}, cycles: 1}
 	before, after, _ := bytes.Cut(s.parts(f)[1].bytes, []byte(zero))
-	return &clocked{before: before, after: after}
+	return &delayReader{beforeStamp: before, afterStamp: after}
 }
 
 // take reads bytes that arrived at the time at, and records the delay of each complete frame in
 // microseconds.
-func (c *clocked) take(p []byte, at time.Time) error {
-	c.waiting = append(c.waiting, p...)
-	size := len(c.before) + stampDigits + len(c.after)
-	for ; len(c.waiting) >= size; c.waiting = c.waiting[size:] {
-		digits := c.waiting[len(c.before):][:stampDigits]
+func (c *delayReader) take(p []byte, at time.Time) error {
+	c.partialFrame = append(c.partialFrame, p...)
+	size := len(c.beforeStamp) + stampDigits + len(c.afterStamp)
+	for ; len(c.partialFrame) >= size; c.partialFrame = c.partialFrame[size:] {
+		digits := c.partialFrame[len(c.beforeStamp):][:stampDigits]
 		sent, err := strconv.ParseInt(string(digits), 10, 64)
-		if err != nil || !bytes.HasPrefix(c.waiting, c.before) || !bytes.Equal(c.waiting[size-len(c.after):size], c.after) {
-			return fmt.Errorf("frame %d: %.*q", len(c.delays), size, c.waiting)
+		if err != nil || !bytes.HasPrefix(c.partialFrame, c.beforeStamp) || !bytes.Equal(c.partialFrame[size-len(c.afterStamp):size], c.afterStamp) {
+			return fmt.Errorf("frame %d: %.*q", len(c.delays), size, c.partialFrame)
 		}
 		c.delays = append(c.delays, float64(at.UnixNano()-sent)/1e3)
 	}
@@ -61,56 +61,56 @@ func (c *clocked) take(p []byte, at time.Time) error {
 
 // pace runs one paced stream and returns the delay of each frame, in microseconds.
 func (c *client) pace(ctx context.Context, t *target, frames int) ([]float64, error) {
-	ord := c.order(order{script: "text", cycles: frames})
-	s, err := ord.make()
+	ord := c.withIDs(order{script: "text", cycles: frames})
+	s, err := ord.makeScript()
 	if err != nil {
 		return nil, err
 	}
 	parts := s.parts(t.kind.form)
 	body, err := c.post(ctx, t.address, fmt.Sprintf("/paced/text?%s&rate=%d", ord.query(), paceRate), ord.input(""))
 	if err != nil {
-		return nil, voided(t, ord, err)
+		return nil, voidError(t, ord, err)
 	}
 	defer body.Close()
 	head := make([]byte, len(parts[0].bytes))
 	if _, err := io.ReadFull(body, head); err != nil || !bytes.Equal(head, parts[0].bytes) {
-		return nil, voided(t, ord, fmt.Errorf("head %q: %w", head, err))
+		return nil, voidError(t, ord, fmt.Errorf("head %q: %w", head, err))
 	}
-	clock := newClocked(t.kind.form)
+	clock := newDelayReader(t.kind.form)
 	var tail []byte
 	for p := make([]byte, 32<<10); ; {
 		n, err := body.Read(p)
 		now := time.Now()
 		rest := p[:n]
-		if missing := frames*(len(clock.before)+stampDigits+len(clock.after)) - clock.bytes(); len(rest) > missing {
+		if missing := frames*(len(clock.beforeStamp)+stampDigits+len(clock.afterStamp)) - clock.bytes(); len(rest) > missing {
 			rest, tail = rest[:missing], append(tail, rest[missing:]...)
 		}
 		if wrong := clock.take(rest, now); wrong != nil {
-			return nil, voided(t, ord, wrong)
+			return nil, voidError(t, ord, wrong)
 		}
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return nil, voided(t, ord, err)
+			return nil, voidError(t, ord, err)
 		}
 	}
 	if len(clock.delays) != frames || !bytes.Equal(tail, parts[2].bytes) {
-		return nil, voided(t, ord, fmt.Errorf("%d of %d frames, then %.200q", len(clock.delays), frames, tail))
+		return nil, voidError(t, ord, fmt.Errorf("%d of %d frames, then %.200q", len(clock.delays), frames, tail))
 	}
 	return clock.delays, nil
 }
 
 // bytes returns the number of bytes that have arrived in frames, including an incomplete frame.
-func (c *clocked) bytes() int {
-	return len(c.delays)*(len(c.before)+stampDigits+len(c.after)) + len(c.waiting)
+func (c *delayReader) bytes() int {
+	return len(c.delays)*(len(c.beforeStamp)+stampDigits+len(c.afterStamp)) + len(c.partialFrame)
 }
 
 // A pacing has the results of one target, with a value for each round.
 type pacing struct {
-	half, tail []float64 // p50 and p99 of the delays, in µs
-	added      []float64 // half minus the value of the target direct in the same round
-	cpu        []float64 // µs per frame
+	median, p99 []float64 // p50 and p99 of the delays, in µs
+	addedMedian []float64 // median minus the value of the target direct in the same round
+	cpu         []float64 // µs per frame
 }
 
 // pace measures one target once, and appends the values to p.
@@ -122,14 +122,14 @@ func (b *bench) pace(t *target, frames int, p *pacing) error {
 		return err
 	}
 	var delays []float64
-	cpu, err := b.spent(t, func() (err error) {
+	cpu, err := b.cpuTimeOf(t, func() (err error) {
 		delays, err = c.pace(b.ctx, t, frames)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	p.half, p.tail = append(p.half, quantile(delays, 0.5)), append(p.tail, quantile(delays, 0.99))
+	p.median, p.p99 = append(p.median, quantile(delays, 0.5)), append(p.p99, quantile(delays, 0.99))
 	if t.process != nil {
 		p.cpu = append(p.cpu, float64(cpu.Microseconds())/float64(frames))
 	}
@@ -145,14 +145,14 @@ func (b *bench) pacing() error {
 	for _, t := range list {
 		got[t.name] = &pacing{}
 	}
-	frames := b.scaled(paceFrames, 1)
-	err = b.shuffled(b.rounds(20), list, func(t *target, counts bool) error {
+	frames := b.scaleCount(paceFrames, 1)
+	err = b.measureInRounds(b.rounds(20), list, func(t *target, counts bool) error {
 		if !counts {
 			return nil
 		}
 		// Each measurement uses a new process. On which processors its threads run changes the
 		// result more than what they do.
-		return b.fresh(t.kind, func(t *target) error { return b.pace(t, frames, got[t.name]) })
+		return b.withNewTarget(t.kind, func(t *target) error { return b.pace(t, frames, got[t.name]) })
 	})
 	if err != nil {
 		return err
@@ -162,16 +162,16 @@ func (b *bench) pacing() error {
 	for _, t := range list {
 		p := got[t.name]
 		if direct := got["direct"]; direct != nil {
-			for n, v := range p.half {
-				p.added = append(p.added, v-direct.half[n])
+			for n, v := range p.median {
+				p.addedMedian = append(p.addedMedian, v-direct.median[n])
 			}
 		}
-		rows = append(rows, []string{t.name, spread(p.half), spread(p.added), short3(median(p.tail)), spread(p.cpu)})
+		rows = append(rows, []string{t.name, spread(p.median), spread(p.addedMedian), short3(median(p.p99)), spread(p.cpu)})
 	}
 	b.report.table([]string{"target", "p50 µs", "added p50 µs", "p99 µs", "CPU µs / frame"}, rows)
 	own, rp := got["holdpoint"], got["reverseproxy"]
 	if own != nil && rp != nil {
-		b.report.atMost(2, median(own.added)/median(rp.added), 1.1, "paced: added p50, × reverseproxy's")
+		b.report.atMost(2, median(own.addedMedian)/median(rp.addedMedian), 1.1, "paced: added p50, × reverseproxy's")
 		b.report.atMost(2, median(ratios(own.cpu, rp.cpu)), 1.05, "paced: CPU for a frame, × reverseproxy's")
 	}
 	return nil

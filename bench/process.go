@@ -22,7 +22,7 @@ type process struct {
 	address string
 	cmd     *exec.Cmd
 	output  *os.File // a file, so that nobody must read the log during a measurement
-	ended   chan struct{}
+	exit    chan struct{}
 }
 
 // startTime is the maximum time from the start of a process until it listens.
@@ -31,8 +31,8 @@ const startTime = 30 * time.Second
 // start starts a command and waits until it listens. The function told returns the address if a
 // line of the command's output contains it, or "". If told is nil, the process listens on the
 // parameter address.
-func start(ctx context.Context, name, address string, env []string, told func(line string) string, command ...string) (*process, error) {
-	p := &process{name: name, address: address, cmd: exec.Command(command[0], command[1:]...), ended: make(chan struct{})}
+func start(ctx context.Context, name, address string, env []string, addressIn func(line string) string, command ...string) (*process, error) {
+	p := &process{name: name, address: address, cmd: exec.Command(command[0], command[1:]...), exit: make(chan struct{})}
 	p.cmd.Env = env
 	// The process ends when its standard input is closed. So it never runs longer than this
 	// program.
@@ -52,29 +52,29 @@ func start(ctx context.Context, name, address string, env []string, told func(li
 	}
 	go func() {
 		_ = p.cmd.Wait() // the output shows how the process ended
-		close(p.ended)
+		close(p.exit)
 	}()
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	if err := p.await(ctx, told); err != nil {
+	if err := p.await(ctx, addressIn); err != nil {
 		defer p.stop()
-		return nil, fmt.Errorf("%s does not start: %w\n%s", name, err, p.said())
+		return nil, fmt.Errorf("%s does not start: %w\n%s", name, err, p.outputEnd())
 	}
 	return p, nil
 }
 
 // await waits until the process listens. If told is nil, the address is p.address. Otherwise told
 // finds the address in the output.
-func (p *process) await(ctx context.Context, told func(line string) string) error {
+func (p *process) await(ctx context.Context, addressIn func(line string) string) error {
 	for {
 		var err error
-		if told != nil {
-			for line := range strings.Lines(p.said()) {
+		if addressIn != nil {
+			for line := range strings.Lines(p.outputEnd()) {
 				whole, ok := strings.CutSuffix(line, "\n")
 				if !ok {
 					break // the line is not complete yet
 				}
-				if p.address = told(whole); p.address != "" {
+				if p.address = addressIn(whole); p.address != "" {
 					return nil
 				}
 			}
@@ -84,7 +84,7 @@ func (p *process) await(ctx context.Context, told func(line string) string) erro
 			err = failed
 		}
 		select {
-		case <-p.ended:
+		case <-p.exit:
 			return errors.New("it ended")
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), err)
@@ -96,15 +96,15 @@ func (p *process) await(ctx context.Context, told func(line string) string) erro
 // saidBytes is how many bytes of a process's output are shown in an error.
 const saidBytes = 16 << 10
 
-// said returns the end of the process's output.
-func (p *process) said() string {
+// outputEnd returns the end of the process's output.
+func (p *process) outputEnd() string {
 	size, err := p.output.Seek(0, io.SeekCurrent) // the process shares this offset when it writes
 	if err != nil {
 		return err.Error()
 	}
-	said := make([]byte, min(size, saidBytes))
-	n, _ := p.output.ReadAt(said, size-int64(len(said)))
-	return string(said[:n])
+	output := make([]byte, min(size, saidBytes))
+	n, _ := p.output.ReadAt(output, size-int64(len(output)))
+	return string(output[:n])
 }
 
 // stop ends the process and its children. It lists the children first, because they get another
@@ -115,7 +115,7 @@ func (p *process) stop() {
 		tree = []int{p.cmd.Process.Pid}
 	}
 	select {
-	case <-p.ended:
+	case <-p.exit:
 		tree = nil // the process has ended, so another may have its id
 	default:
 	}
@@ -124,7 +124,7 @@ func (p *process) stop() {
 			_ = one.Kill() // the process may already have ended
 		}
 	}
-	<-p.ended
+	<-p.exit
 	p.output.Close()
 }
 
@@ -170,7 +170,7 @@ func (p *process) cpu() (time.Duration, error) {
 	for _, pid := range tree {
 		tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 		if err != nil || len(tasks) == 0 {
-			return 0, fmt.Errorf("no /proc/%d/task/*/schedstat: %w (%s)", pid, err, p.said())
+			return 0, fmt.Errorf("no /proc/%d/task/*/schedstat: %w (%s)", pid, err, p.outputEnd())
 		}
 		for _, path := range tasks {
 			stat, err := os.ReadFile(path)
@@ -189,7 +189,7 @@ func (p *process) cpu() (time.Duration, error) {
 
 // memory returns the resident memory of the process and its children in bytes: now, and at its
 // maximum.
-func (p *process) memory() (now, most int, err error) {
+func (p *process) memory() (current, peak int, err error) {
 	tree, err := p.tree()
 	if err != nil {
 		return 0, 0, err
@@ -207,9 +207,9 @@ func (p *process) memory() (now, most int, err error) {
 		if err != nil {
 			return 0, 0, err
 		}
-		now, most = now+n, most+m
+		current, peak = current+n, peak+m
 	}
-	return now, most, nil
+	return current, peak, nil
 }
 
 // kilobytes returns the value of a line of /proc/PID/status in bytes. The line has the value in kB.

@@ -36,16 +36,16 @@ type bar struct {
 func (b *bench) check() error {
 	bars := []bar{{"reverseproxy", margin * goalDefault}, {"reverseproxy-32k", margin * goalBuffers}}
 	for _, per := range []int{1, 20} {
-		l := b.chunked(per, false)
+		l := b.chunkedLoad(per, false)
 		l.rounds = quickRounds
 		passed := false
 		for n := 0; n < attempts && !passed; n++ {
-			got, err := b.full(l)
+			got, err := b.measureLoad(l)
 			if err != nil {
 				return err
 			}
 			b.report.flush(b.out)
-			missed := below(got, bars)
+			missed := missedGoals(got, bars)
 			for _, m := range missed {
 				fmt.Fprintf(b.diag, "bench: attempt %d: %s\n", n+1, m)
 			}
@@ -58,12 +58,12 @@ func (b *bench) check() error {
 	return nil
 }
 
-// below returns a text for each bar that Holdpoint did not reach.
-func below(got rates, bars []bar) []string {
+// missedGoals returns a text for each bar that Holdpoint did not reach.
+func missedGoals(got rates, bars []bar) []string {
 	var list []string
 	for _, one := range bars {
 		// The condition is written in this way so that NaN also counts as not reached.
-		if ratio := median(ratios(got.of("holdpoint"), got.of(one.to))); !(ratio >= one.limit) {
+		if ratio := median(ratios(got.framesOf("holdpoint"), got.framesOf(one.to))); !(ratio >= one.limit) {
 			list = append(list, fmt.Sprintf("%.2f × %s, want at least %.2f", ratio, one.to, one.limit))
 		}
 	}
@@ -82,16 +82,16 @@ func (b *bench) checkStores() error {
 	}{{"redis", b.millionInRedis}, {"postgres", b.millionInPostgres}, {"bolt", b.millionInBolt}} {
 		passed := false
 		for n := 0; n < attempts && !passed; n++ {
-			b.report.judge = nil
+			b.report.goalResults = nil
 			if err := one.million(); err != nil {
 				return err
 			}
 			b.report.flush(b.out)
 			passed = true
-			for _, g := range b.report.judge { // empty if the server is not installed
-				if !(g.got <= storeLimit) {
+			for _, g := range b.report.goalResults { // empty if the server is not installed
+				if !(g.value <= storeLimit) {
 					passed = false
-					fmt.Fprintf(b.diag, "bench: attempt %d: %s: %.2f, want at most %d\n", n+1, g.what, g.got, storeLimit)
+					fmt.Fprintf(b.diag, "bench: attempt %d: %s: %.2f, want at most %d\n", n+1, g.description, g.value, storeLimit)
 				}
 			}
 		}

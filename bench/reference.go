@@ -24,26 +24,26 @@ func serveReference(name, upstream string) error {
 	case "reverseproxy":
 		return serve(reverse(to, &httputil.ReverseProxy{}))
 	case "reverseproxy-32k":
-		return serve(reverse(to, &httputil.ReverseProxy{Transport: reading(32 << 10)}))
+		return serve(reverse(to, &httputil.ReverseProxy{Transport: newTransport(32 << 10)}))
 	case "reverseproxy-128k":
-		return serve(reverse(to, &httputil.ReverseProxy{Transport: reading(bursts), BufferPool: pool{}}))
+		return serve(reverse(to, &httputil.ReverseProxy{Transport: newTransport(burstBytes), BufferPool: pool{}}))
 	case "reverseproxy-least":
-		t := reading(4 << 10)
+		t := newTransport(4 << 10)
 		t.WriteBufferSize = 2 << 10
-		return serve(reverse(to, &httputil.ReverseProxy{Transport: t, BufferPool: sips{}}))
+		return serve(reverse(to, &httputil.ReverseProxy{Transport: t, BufferPool: smallPool{}}))
 	case "naive":
-		return serve(naive{to})
+		return serve(naiveProxy{to})
 	case "tcp":
 		return serveOn(func(l net.Listener) error { return copyTCP(l, upstream) })
 	}
 	return fmt.Errorf("no reference proxy %q", name)
 }
 
-// bursts is how many bytes Holdpoint reads and writes at a time, if they are available.
-const bursts = 128 << 10
+// burstBytes is how many bytes Holdpoint reads and writes at a time, if they are available.
+const burstBytes = 128 << 10
 
-// reading returns a transport with a read buffer of the given size for each connection.
-func reading(buffer int) *http.Transport {
+// newTransport returns a transport with a read buffer of the given size for each connection.
+func newTransport(buffer int) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.ReadBufferSize = buffer
 	return t
@@ -52,17 +52,17 @@ func reading(buffer int) *http.Transport {
 // A pool makes ReverseProxy copy in pieces of up to 128 KiB, the value of bursts.
 type pool struct{}
 
-var copies = sync.Pool{New: func() any { return new([bursts]byte) }}
+var copies = sync.Pool{New: func() any { return new([burstBytes]byte) }}
 
-func (pool) Get() []byte  { return copies.Get().(*[bursts]byte)[:] }
-func (pool) Put(b []byte) { copies.Put((*[bursts]byte)(b)) }
+func (pool) Get() []byte  { return copies.Get().(*[burstBytes]byte)[:] }
+func (pool) Put(b []byte) { copies.Put((*[burstBytes]byte)(b)) }
 
-// sips makes ReverseProxy copy in pieces that are so small that they hardly add to the memory of a
-// stream.
-type sips struct{}
+// smallPool makes ReverseProxy copy in pieces that are so small that they hardly add to the memory
+// of a stream.
+type smallPool struct{}
 
-func (sips) Get() []byte { return make([]byte, 256) }
-func (sips) Put([]byte)  {}
+func (smallPool) Get() []byte { return make([]byte, 256) }
+func (smallPool) Put([]byte)  {}
 
 // reverse returns a handler as a user writes it with the standard library. It also uses
 // EnableFullDuplex. Without it, a few in a hundred fast responses to a POST are cut off
@@ -78,12 +78,12 @@ func reverse(to *url.URL, p *httputil.ReverseProxy) http.Handler {
 	})
 }
 
-// A naive is a proxy that decodes every event, encodes it again and flushes it, as a simple proxy
-// does.
-type naive struct{ to *url.URL }
+// A naiveProxy is a proxy that decodes every event, encodes it again and flushes it, as a simple
+// proxy does.
+type naiveProxy struct{ to *url.URL }
 
 // ServeHTTP implements http.Handler.
-func (p naive) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p naiveProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

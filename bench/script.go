@@ -18,14 +18,14 @@ type script struct {
 	cycles int
 	tail   []frame
 	crlf   bool // the origin ends lines with CRLF, and Holdpoint with LF
-	// paused is set if the run ends in a pause. It checks what Holdpoint sends in place of tail.
-	paused func(rest []byte) error
+	// checkPause is set if the run ends in a pause. It checks what Holdpoint sends in place of tail.
+	checkPause func(rest []byte) error
 }
 
 // A frame is one event of a script.
 type frame struct {
-	event string // the event's JSON
-	told  string // the event as Holdpoint sends it; "" if it does not change
+	event     string // the event's JSON
+	rewritten string // the event as Holdpoint sends it; "" if it does not change
 }
 
 // frames returns the number of frames that the origin sends.
@@ -35,17 +35,17 @@ func (s script) frames() int { return len(s.head) + s.cycles*len(s.block) + len(
 type form int
 
 const (
-	asSent    form = iota
-	asTold         // changed by Holdpoint
-	asDecoded      // decoded and encoded again
+	formSent      form = iota
+	formRewritten      // changed by Holdpoint
+	formReencoded      // decoded and encoded again
 )
 
 // A part is a piece of a stream, with the number of times that it is repeated.
 type part struct {
-	bytes  []byte
-	marks  []int
-	frames int
-	times  int
+	bytes       []byte
+	markOffsets []int
+	frames      int
+	times       int
 }
 
 // parts returns the script's stream in the given form: head, block and tail.
@@ -55,9 +55,9 @@ func (s script) parts(f form) []part {
 		for _, fr := range list {
 			event := fr.event
 			switch {
-			case f == asTold && fr.told != "":
-				event = fr.told
-			case f == asDecoded:
+			case f == formRewritten && fr.rewritten != "":
+				event = fr.rewritten
+			case f == formReencoded:
 				again, err := reencode([]byte(event))
 				if err != nil {
 					panic(fmt.Sprintf("bench: the script has no event in %q: %v", event, err))
@@ -69,7 +69,7 @@ func (s script) parts(f form) []part {
 		return newPart(b, len(list), times)
 	}
 	list := []part{encode(s.head, 1), encode(s.block, s.cycles)}
-	if f != asTold || s.paused == nil {
+	if f != formRewritten || s.checkPause == nil {
 		list = append(list, encode(s.tail, 1))
 	}
 	return list
@@ -80,7 +80,7 @@ func (s script) chunks(per int) []part {
 	encode := func(list []frame, times int) part {
 		var b, chunk []byte
 		for n, fr := range list {
-			chunk = appendEnding(chunk, fr.event, s.lineEnd(asSent))
+			chunk = appendEnding(chunk, fr.event, s.lineEnd(formSent))
 			if (n+1)%per == 0 || n == len(list)-1 {
 				b = fmt.Appendf(b, "%x\r\n%s\r\n", len(chunk), chunk)
 				chunk = chunk[:0]
@@ -98,26 +98,26 @@ func newPart(b []byte, frames, times int) part {
 		if i < 0 {
 			return p
 		}
-		p.marks = append(p.marks, at+i)
+		p.markOffsets = append(p.markOffsets, at+i)
 		at += i + len(mark)
 	}
 }
 
-// number writes n into the marks of the part.
-func (p part) number(n int) {
+// setNumber writes n into the marks of the part.
+func (p part) setNumber(n int) {
 	var digits [len(mark)]byte
 	for i := len(digits) - 1; i >= 0; i-- {
 		digits[i] = byte('0' + n%10)
 		n /= 10
 	}
-	for _, at := range p.marks {
+	for _, at := range p.markOffsets {
 		copy(p.bytes[at:], digits[:])
 	}
 }
 
 // lineEnd returns the line end of the script's stream in the given form.
 func (s script) lineEnd(f form) string {
-	if s.crlf && f == asSent {
+	if s.crlf && f == formSent {
 		return "\r\n"
 	}
 	return "\n"
@@ -144,14 +144,14 @@ func reencode(event []byte) ([]byte, error) {
 
 // An order is a request of the load generator to the origin. It names a script and its size.
 type order struct {
-	script      string
-	route       string // a part of the path; "" means the name of the script
-	cycles      int
-	per         int // number of frames in each HTTP chunk
-	bursts      int // at the gate: the number of bursts that the cycles are divided into
-	thread, run string
-	message     string // id of the user's message; "" means the run id
-	history     int    // number of messages before the user's message
+	script         string
+	route          string // a part of the path; "" means the name of the script
+	cycles         int
+	framesPerChunk int // number of frames in each HTTP chunk
+	bursts         int // at the gate: the number of bursts that the cycles are divided into
+	thread, run    string
+	message        string // id of the user's message; "" means the run id
+	history        int    // number of messages before the user's message
 }
 
 func (o order) path() string {
@@ -166,11 +166,11 @@ func (o order) path() string {
 }
 
 func (o order) query() string {
-	return fmt.Sprintf("script=%s&cycles=%d&per=%d&bursts=%d&thread=%s&run=%s", o.script, o.cycles, o.per, o.bursts, o.thread, o.run)
+	return fmt.Sprintf("script=%s&cycles=%d&per=%d&bursts=%d&thread=%s&run=%s", o.script, o.cycles, o.framesPerChunk, o.bursts, o.thread, o.run)
 }
 
-// make returns the script of the order, with its number of cycles.
-func (o order) make() (script, error) {
+// makeScript returns the script of the order, with its number of cycles.
+func (o order) makeScript() (script, error) {
 	one, ok := scripts[o.script]
 	if !ok {
 		return script{}, fmt.Errorf("no script %q", o.script)
@@ -180,11 +180,11 @@ func (o order) make() (script, error) {
 	return s, nil
 }
 
-func (o order) started() frame { return o.bound("RUN_STARTED") }
+func (o order) startFrame() frame { return o.boundaryFrame("RUN_STARTED") }
 
-func (o order) finished() frame { return o.bound("RUN_FINISHED") }
+func (o order) finishFrame() frame { return o.boundaryFrame("RUN_FINISHED") }
 
-func (o order) bound(kind string) frame {
+func (o order) boundaryFrame(kind string) frame {
 	return frame{event: fmt.Sprintf(`{"type":"%s","threadId":"%s","runId":"%s"}`, kind, o.thread, o.run)}
 }
 

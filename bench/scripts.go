@@ -10,7 +10,7 @@ import (
 // invented.
 var scripts = map[string]func(o order) script{
 	"text":      plainText,
-	"short":     short,
+	"short":     shortRun,
 	"crlf":      crlf,
 	"approvals": approvals,
 	"customs":   customs,
@@ -30,14 +30,14 @@ var (
 	textEnd   = frame{event: `{"type":"TEXT_MESSAGE_END","messageId":"m1"}`}
 )
 
-// around returns a run with one message that contains the block.
-func around(o order, block []frame) script {
-	return script{head: []frame{o.started(), textStart}, block: block, tail: []frame{textEnd, o.finished()}}
+// messageRun returns a run with one message that contains the block.
+func messageRun(o order, block []frame) script {
+	return script{head: []frame{o.startFrame(), textStart}, block: block, tail: []frame{textEnd, o.finishFrame()}}
 }
 
 // plainText returns a run with one message that is sent in small pieces.
 func plainText(o order) script {
-	return around(o, repeat(500, func(n int) frame { return text("m1", n, frameBytes) }))
+	return messageRun(o, repeat(500, func(n int) frame { return text("m1", n, frameBytes) }))
 }
 
 // crlf returns the run of plainText with CRLF at the end of lines, as sse-starlette sends it.
@@ -47,9 +47,9 @@ func crlf(o order) script {
 	return s
 }
 
-// short returns a complete run of a few frames.
-func short(o order) script {
-	s := around(o, nil)
+// shortRun returns a complete run of a few frames.
+func shortRun(o order) script {
+	s := messageRun(o, nil)
 	s.head = append(s.head, frame{event: `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"done"}`})
 	return s
 }
@@ -67,13 +67,13 @@ func approvals(o order) script {
 		delta := `{"type":"TOOL_CALL_ARGS","toolCallId":"` + id + `","delta":"%s"}`
 		block = append(block, repeat(96, func(i int) frame { return text("m1", 96*n+i, frameBytes) })...)
 		block = append(block,
-			frame{event: fmt.Sprintf(start, "request_approval"), told: fmt.Sprintf(start, "delete_report")},
-			frame{event: fmt.Sprintf(delta, request), told: fmt.Sprintf(delta, args)},
+			frame{event: fmt.Sprintf(start, "request_approval"), rewritten: fmt.Sprintf(start, "delete_report")},
+			frame{event: fmt.Sprintf(delta, request), rewritten: fmt.Sprintf(delta, args)},
 			frame{event: `{"type":"TOOL_CALL_END","toolCallId":"` + id + `"}`},
 			frame{event: `{"type":"TOOL_CALL_RESULT","messageId":"result-` + id + `","toolCallId":"` + id + `","content":"deleted","role":"tool"}`},
 		)
 	}
-	return around(o, block)
+	return messageRun(o, block)
 }
 
 // customs returns text with 2 % CUSTOM events. Holdpoint must parse each of these events to see
@@ -84,10 +84,10 @@ func customs(o order) script {
 		block = append(block, repeat(49, func(i int) frame { return text("m1", 49*n+i, frameBytes) })...)
 		block = append(block, frame{event: fmt.Sprintf(`{"type":"CUSTOM","name":"progress","value":{"step":"%s.%d","note":"%s"}}`, mark, n, filler(100))})
 	}
-	s := around(o, block)
+	s := messageRun(o, block)
 	s.head = append(s.head, frame{event: `{"type":"STEP_STARTED","stepName":"agent"}`})
-	s.tail = []frame{textEnd, {event: `{"type":"STEP_FINISHED","stepName":"agent"}`}, graphQuestion(o), o.finished()}
-	s.paused = func(rest []byte) error { return endsInPause(rest) }
+	s.tail = []frame{textEnd, {event: `{"type":"STEP_FINISHED","stepName":"agent"}`}, graphQuestion(o), o.finishFrame()}
+	s.checkPause = func(rest []byte) error { return endsInPause(rest) }
 	return s
 }
 
@@ -110,7 +110,7 @@ func endsInPause(rest []byte) error {
 }
 
 // events returns a run with RAW events of 1 KB. Holdpoint stores nothing of them.
-func events(o order) script { return around(o, repeat(100, raw(1<<10))) }
+func events(o order) script { return messageRun(o, repeat(100, raw(1<<10))) }
 
 // raw returns a function that makes RAW events with size bytes. LangGraph's adapter sends such an
 // event for everything that happens inside the graph.
@@ -140,7 +140,7 @@ func rawHeavy(o order) script {
 			block = append(block, raw(100<<10)(n))
 		}
 	}
-	return around(o, append(block, raw(1500<<10)(0)))
+	return messageRun(o, append(block, raw(1500<<10)(0)))
 }
 
 // turns returns a long run of an agent. The run repeats a message, a call and its result.
@@ -157,7 +157,7 @@ func turns(o order) script {
 		frame{event: `{"type":"TOOL_CALL_END","toolCallId":"` + call + `"}`},
 		frame{event: `{"type":"TOOL_CALL_RESULT","messageId":"r-` + mark + `","toolCallId":"` + call + `","content":"nothing found","role":"tool"}`},
 	)
-	return script{head: []frame{o.started()}, block: block, tail: []frame{o.finished()}}
+	return script{head: []frame{o.startFrame()}, block: block, tail: []frame{o.finishFrame()}}
 }
 
 // hugeBytes is the size in bytes of a frame that repeats a whole request. By default, Holdpoint
@@ -165,22 +165,22 @@ func turns(o order) script {
 const hugeBytes = 16 << 20
 
 func huge(o order, begin, end string) script {
-	return around(o, []frame{{event: begin + filler(hugeBytes-len(begin)-len(end)-8) + end}})
+	return messageRun(o, []frame{{event: begin + filler(hugeBytes-len(begin)-len(end)-8) + end}})
 }
 
 // ask returns a run that ends with AG-UI's interrupt outcome.
 func ask(o order) script {
-	s := short(o)
-	end := strings.TrimSuffix(o.finished().event, "}") + `,"outcome":{"type":"interrupt","interrupts":[{"id":"question","reason":"confirmation","message":"Delete 3 files?"}]}}`
+	s := shortRun(o)
+	end := strings.TrimSuffix(o.finishFrame().event, "}") + `,"outcome":{"type":"interrupt","interrupts":[{"id":"question","reason":"confirmation","message":"Delete 3 files?"}]}}`
 	s.tail = []frame{textEnd, {event: end}}
-	s.paused = endsInPause
+	s.checkPause = endsInPause
 	return s
 }
 
 // askGraph returns a run that pauses in the way of LangGraph's adapter.
 func askGraph(o order) script {
-	s := short(o)
-	s.tail = []frame{textEnd, graphQuestion(o), o.finished()}
-	s.paused = endsInPause
+	s := shortRun(o)
+	s.tail = []frame{textEnd, graphQuestion(o), o.finishFrame()}
+	s.checkPause = endsInPause
 	return s
 }

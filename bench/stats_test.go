@@ -72,7 +72,7 @@ func TestBars(t *testing.T) {
 		"not measured": {rates{"holdpoint": {frames: []float64{6}}}, 2},
 		"nothing":      {rates{}, 2},
 	} {
-		if got := below(c.got, bars); len(got) != c.want {
+		if got := missedGoals(c.got, bars); len(got) != c.want {
 			t.Errorf("%s: %q, want %d", name, got, c.want)
 		}
 	}
@@ -97,7 +97,7 @@ func TestGoals(t *testing.T) {
 func TestFlags(t *testing.T) {
 	var told strings.Builder
 	s, err := parse([]string{"-rounds", "3", "-targets", "holdpoint,nginx", "idle-9000", "blast"}, &told)
-	if err != nil || s.rounds != 3 || len(s.only) != 2 || len(s.selected) != 4 || s.selected[0].name != "idle-9000" {
+	if err != nil || s.rounds != 3 || len(s.targetNames) != 2 || len(s.selected) != 4 || s.selected[0].name != "idle-9000" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if s, err := parse(nil, &told); err != nil || len(s.selected) != len(scenarios()) {

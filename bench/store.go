@@ -29,23 +29,23 @@ const (
 	togetherRounds = 10
 )
 
-// breath is the time between two steps. If steps followed each other without it, client and server
-// would never sleep while one of them works. Then some figures would include the time of a wake-up,
-// as in a real service, and others would not.
-const breath = 300 * time.Microsecond
+// stepPause is the time between two steps. If steps followed each other without it, client and
+// server would never sleep while one of them works. Then some figures would include the time of a
+// wake-up, as in a real service, and others would not.
+const stepPause = 300 * time.Microsecond
 
 // The large records have eight results of 128 KiB each.
 const (
-	eight       = 8
-	resultBytes = 128 << 10
+	largeResults = 8
+	resultBytes  = 128 << 10
 )
 
 // A lap is a step with its results in µs. half has the p50 of each round, and tail the p99.
 type lap struct {
-	name string
-	step steps.Step
-	half []float64
-	tail []float64
+	name   string
+	step   steps.Step
+	median []float64
+	p99    []float64
 }
 
 // A serverKind has two properties of a server. durable means that it confirms a write only after
@@ -66,13 +66,13 @@ func (k serverKind) where() string {
 // shows the cost of the step itself, one that confirms a write only after the disk has it, and one
 // that is reached through a network.
 func (b *bench) storeRedis() error {
-	return b.onMachine("redis", func(m *steps.Machine) error {
+	return b.withMachine("redis", func(m *steps.Machine) error {
 		for _, of := range serverKinds {
 			s, err := m.Redis(b.ctx, of.durable, of.far)
 			if err != nil {
 				return err
 			}
-			if err := b.stepsOf(s, of.durable, "Redis, "+map[bool]string{false: "in memory only", true: "appendfsync always"}[of.durable]+of.where()); err != nil {
+			if err := b.measureSteps(s, of.durable, "Redis, "+map[bool]string{false: "in memory only", true: "appendfsync always"}[of.durable]+of.where()); err != nil {
 				return err
 			}
 		}
@@ -81,7 +81,7 @@ func (b *bench) storeRedis() error {
 }
 
 func (b *bench) storePostgres() error {
-	return b.onMachine("postgres", func(m *steps.Machine) error {
+	return b.withMachine("postgres", func(m *steps.Machine) error {
 		db := m.Postgres()
 		for n, of := range serverKinds {
 			commit := map[bool]string{false: "off", true: "on"}[of.durable]
@@ -89,7 +89,7 @@ func (b *bench) storePostgres() error {
 			if err != nil {
 				return err
 			}
-			if err := b.stepsOf(s, of.durable, "PostgreSQL, synchronous_commit "+commit+of.where()); err != nil {
+			if err := b.measureSteps(s, of.durable, "PostgreSQL, synchronous_commit "+commit+of.where()); err != nil {
 				return err
 			}
 		}
@@ -98,38 +98,38 @@ func (b *bench) storePostgres() error {
 }
 
 func (b *bench) storeBolt() error {
-	return b.onMachine("bolt", func(m *steps.Machine) error {
+	return b.withMachine("bolt", func(m *steps.Machine) error {
 		s, err := m.Bolt(b.ctx)
 		if err != nil {
 			return err
 		}
-		return b.stepsOf(s, true, "a file (bolt)")
+		return b.measureSteps(s, true, "a file (bolt)")
 	})
 }
 
 // storeBoltTogether measures concurrent pauses in a file. Concurrent pauses share an fsync.
 func (b *bench) storeBoltTogether() error {
-	return b.onMachine("bolt", func(m *steps.Machine) error {
+	return b.withMachine("bolt", func(m *steps.Machine) error {
 		s, err := m.Bolt(b.ctx)
 		if err != nil {
 			return err
 		}
-		at, apart := s.Pauses(pausesAtOnce)
-		list := []*lap{{name: apart.Name, step: apart}, {name: at.Name, step: at}}
-		if err := b.laps(list, togetherTimes, togetherRounds); err != nil {
+		at, separate := s.Pauses(pausesAtOnce)
+		list := []*lap{{name: separate.Name, step: separate}, {name: at.Name, step: at}}
+		if err := b.measureLaps(list, togetherTimes, togetherRounds); err != nil {
 			return err
 		}
 		b.report.title("Steps: a file (bolt), %d pauses", pausesAtOnce)
-		ratio := ratios(list[1].half, list[0].half)
+		ratio := ratios(list[1].median, list[0].median)
 		b.report.table([]string{"", "p50 ms", "×"}, [][]string{
-			{apart.Name, spread(inMillis(list[0].half)), ""}, {at.Name, spread(inMillis(list[1].half)), spread(ratio)},
+			{separate.Name, spread(toMilliseconds(list[0].median)), ""}, {at.Name, spread(toMilliseconds(list[1].median)), spread(ratio)},
 		})
-		b.report.atMost(10, median(ratio), goalTogether, "%s, × %s", at.Name, apart.Name)
+		b.report.atMost(10, median(ratio), goalTogether, "%s, × %s", at.Name, separate.Name)
 		return nil
 	})
 }
 
-func inMillis(micros []float64) []float64 {
+func toMilliseconds(micros []float64) []float64 {
 	list := make([]float64, len(micros))
 	for n, d := range micros {
 		list[n] = d / 1000
@@ -137,30 +137,30 @@ func inMillis(micros []float64) []float64 {
 	return list
 }
 
-// onMachine calls do with a Machine. If a server is not installed, it only adds a line about this
+// withMachine calls do with a Machine. If a server is not installed, it only adds a line about this
 // to the report.
-func (b *bench) onMachine(name string, do func(m *steps.Machine) error) error {
-	err := steps.On(do)
+func (b *bench) withMachine(name string, do func(m *steps.Machine) error) error {
+	err := steps.WithMachine(do)
 	if errors.Is(err, steps.ErrMissing) {
-		b.report.leftOut(kind{name: name}, err)
+		b.report.noteMissingTarget(kind{name: name}, err)
 		return nil
 	}
 	return err
 }
 
-// stepsOf measures Load and Claim on two threads, one without results and one with eight large
+// measureSteps measures Load and Claim on two threads, one without results and one with eight large
 // results. It also measures the bare requests. durable means that a write must reach the disk. In
 // that case a Claim is compared with a bare write instead of the smallest request.
-func (b *bench) stepsOf(s *steps.Side, durable bool, title string) error {
-	load, claim, err := s.Asking(b.ctx, "plain", 0, 1<<10)
+func (b *bench) measureSteps(s *steps.Side, durable bool, title string) error {
+	load, claim, err := s.WaitingThread(b.ctx, "plain", 0, 1<<10)
 	if err != nil {
 		return err
 	}
-	loadEight, claimEight, err := s.Asking(b.ctx, "eight", eight, resultBytes)
+	loadEight, claimEight, err := s.WaitingThread(b.ctx, "eight", largeResults, resultBytes)
 	if err != nil {
 		return err
 	}
-	strange, err := s.Strange(b.ctx, eight)
+	strange, err := s.ManyThreads(b.ctx, largeResults)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (b *bench) stepsOf(s *steps.Side, durable bool, title string) error {
 	if s.Ask.Do != nil {
 		list = append([]*lap{ask}, list...)
 	}
-	if err := b.laps(list, stepTimes, stepRounds); err != nil {
+	if err := b.measureLaps(list, stepTimes, stepRounds); err != nil {
 		return err
 	}
 	b.report.title("Steps: %s", title)
@@ -185,38 +185,38 @@ func (b *bench) stepsOf(s *steps.Side, durable bool, title string) error {
 	}
 	var rows [][]string
 	for _, l := range list {
-		row := []string{l.name, spread(l.half), short3(median(l.tail))}
+		row := []string{l.name, spread(l.median), short3(median(l.p99))}
 		if s.Ask.Do != nil {
-			row = append(row, spread(ratios(l.half, ask.half)))
+			row = append(row, spread(ratios(l.median, ask.median)))
 		}
-		rows = append(rows, append(row, spread(ratios(l.half, keep.half))))
+		rows = append(rows, append(row, spread(ratios(l.median, keep.median))))
 	}
 	b.report.table(append(head, "× "+keep.name), rows)
 	for _, of := range [][2]*lap{plain, large} {
 		if s.Ask.Do != nil {
-			b.report.atMost(10, median(ratios(of[0].half, ask.half)), goalLoad, "%s: p50 of %s, × %s", title, of[0].name, ask.name)
+			b.report.atMost(10, median(ratios(of[0].median, ask.median)), goalLoad, "%s: p50 of %s, × %s", title, of[0].name, ask.name)
 		}
-		beside, limit := ask, goalClaim
+		others, limit := ask, goalClaim
 		if durable {
-			beside = keep
+			others = keep
 		}
 		if s.Ask.Do == nil {
 			limit = goalFsync
 		}
-		b.report.atMost(10, median(ratios(of[1].half, beside.half)), limit, "%s: p50 of %s, × %s", title, of[1].name, beside.name)
+		b.report.atMost(10, median(ratios(of[1].median, others.median)), limit, "%s: p50 of %s, × %s", title, of[1].name, others.name)
 	}
 	return nil
 }
 
-// laps measures steps in rounds with a random order. times is the number of repetitions of each
-// step in a round.
-func (b *bench) laps(list []*lap, times, rounds int) error {
-	times = b.scaled(times, 1)
-	return inRounds(b.rounds(rounds), len(list), func(i int, counts bool) error {
+// measureLaps measures steps in rounds with a random order. times is the number of repetitions of
+// each step in a round.
+func (b *bench) measureLaps(list []*lap, times, rounds int) error {
+	times = b.scaleCount(times, 1)
+	return runRounds(b.rounds(rounds), len(list), func(i int, counts bool) error {
 		l := list[i]
 		took := make([]float64, times)
 		for n := range times {
-			time.Sleep(breath)
+			time.Sleep(stepPause)
 			d, err := l.step.Do(b.ctx)
 			if err != nil {
 				return fmt.Errorf("%s: %w", l.name, err)
@@ -224,7 +224,7 @@ func (b *bench) laps(list []*lap, times, rounds int) error {
 			took[n] = float64(d) / float64(time.Microsecond)
 		}
 		if counts {
-			l.half, l.tail = append(l.half, quantile(took, 0.5)), append(l.tail, quantile(took, 0.99))
+			l.median, l.p99 = append(l.median, quantile(took, 0.5)), append(l.p99, quantile(took, 0.99))
 		}
 		return nil
 	})

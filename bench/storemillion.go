@@ -25,27 +25,27 @@ const (
 const goalMillion = 1.25
 
 func (b *bench) millionInRedis() error {
-	return b.onMachine("redis", func(m *steps.Machine) error {
+	return b.withMachine("redis", func(m *steps.Machine) error {
 		return b.million("Redis", func(int) (*steps.Side, error) { return m.Redis(b.ctx, false, false) })
 	})
 }
 
 func (b *bench) millionInPostgres() error {
-	return b.onMachine("postgres", func(m *steps.Machine) error {
+	return b.withMachine("postgres", func(m *steps.Machine) error {
 		db := m.Postgres()
 		return b.million("PostgreSQL", func(n int) (*steps.Side, error) { return db.Side(b.ctx, fmt.Sprintf("store%d", n), false, false) })
 	})
 }
 
 func (b *bench) millionInBolt() error {
-	return b.onMachine("bolt", func(m *steps.Machine) error {
+	return b.withMachine("bolt", func(m *steps.Machine) error {
 		return b.million("A file (bolt)", func(int) (*steps.Side, error) { return m.Bolt(b.ctx) })
 	})
 }
 
 // million measures each step in two small stores and in one large store.
 func (b *bench) million(name string, open func(n int) (*steps.Side, error)) error {
-	ended, waits := b.scaled(largeEnded, 1), b.scaled(largeOpen, 1)
+	ended, waits := b.scaleCount(largeEnded, 1), b.scaleCount(largeOpen, 1)
 	sizes := [3][2]int{{smallThreads, smallThreads}, {smallThreads, smallThreads}, {max(ended, smallThreads), max(waits, smallThreads)}}
 	var tours [3]*steps.Tour
 	for n, size := range sizes {
@@ -74,8 +74,8 @@ func (b *bench) million(name string, open func(n int) (*steps.Side, error)) erro
 		for n := range took {
 			took[n] = make([][]float64, len(names))
 		}
-		err := inRounds(tourTimes, len(tours), func(i int, _ bool) error {
-			all, err := tours[i].Once(b.ctx)
+		err := runRounds(tourTimes, len(tours), func(i int, _ bool) error {
+			all, err := tours[i].RunOnce(b.ctx)
 			for n, d := range all {
 				took[i][n] = append(took[i][n], float64(d)/float64(time.Microsecond))
 			}

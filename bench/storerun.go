@@ -8,7 +8,7 @@ const storeRuns = 300
 // storeRun measures ordinary runs through a Holdpoint with each kind of store. Each thread gets
 // many runs, as in a chat, so that its record already exists.
 func (b *bench) storeRun() error {
-	return b.onMachine("store-run", func(m *steps.Machine) error {
+	return b.withMachine("store-run", func(m *steps.Machine) error {
 		inRedis, err := m.Redis(b.ctx, true, false)
 		if err != nil {
 			return err
@@ -26,11 +26,11 @@ func (b *bench) storeRun() error {
 			{"memory", "memory://"}, {"memory again", "memory://"}, {"bolt", "bolt://" + file + "/state.db"},
 			{"redis", inRedis.Address}, {"postgres", inPostgres.Address},
 		} {
-			t, err := b.begin(kind{name: "holdpoint " + of.name, form: asTold, start: holdpointWith("HOLDPOINT_NAME=bench", "HOLDPOINT_STORE="+of.address)})
+			t, err := b.startTarget(kind{name: "holdpoint " + of.name, form: formRewritten, start: holdpointStarterWith("HOLDPOINT_NAME=bench", "HOLDPOINT_STORE="+of.address)})
 			if err != nil {
 				return err
 			}
-			defer b.end(t)
+			defer b.endTarget(t)
 			list = append(list, t)
 		}
 		return b.plainRuns(list)
@@ -39,18 +39,18 @@ func (b *bench) storeRun() error {
 
 func (b *bench) plainRuns(list []*target) error {
 	cpus, half := map[string][]float64{}, map[string][]float64{}
-	err := b.shuffled(b.rounds(15), list, func(t *target, counts bool) error {
+	err := b.measureInRounds(b.rounds(15), list, func(t *target, counts bool) error {
 		c := b.client(readBuffer)
 		defer c.close()
-		n := b.scaled(storeRuns, 1)
+		n := b.scaleCount(storeRuns, 1)
 		var waits []float64
-		cpu, err := b.spent(t, func() error {
+		cpu, err := b.cpuTimeOf(t, func() error {
 			for range n {
 				r, err := c.stream(b.ctx, t, order{script: "short"}, "", nil)
 				if err != nil {
 					return err
 				}
-				waits = append(waits, float64(r.first.Nanoseconds())/1e3)
+				waits = append(waits, float64(r.firstByteTime.Nanoseconds())/1e3)
 			}
 			return nil
 		})
@@ -64,10 +64,10 @@ func (b *bench) plainRuns(list []*target) error {
 		return err
 	}
 	b.report.title("Plain runs with each store: runs of %d frames, one after the other", 5)
-	const beside = "holdpoint memory"
+	const others = "holdpoint memory"
 	var rows [][]string
 	for _, t := range list {
-		rows = append(rows, []string{t.name, spread(cpus[t.name]), spread(ratios(cpus[t.name], cpus[beside])), spread(half[t.name]), spread(ratios(half[t.name], half[beside]))})
+		rows = append(rows, []string{t.name, spread(cpus[t.name]), spread(ratios(cpus[t.name], cpus[others])), spread(half[t.name]), spread(ratios(half[t.name], half[others]))})
 	}
 	b.report.table([]string{"", "CPU µs / run", "× memory", "first byte, p50 µs", "× memory"}, rows)
 	return nil

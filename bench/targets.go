@@ -13,28 +13,28 @@ var dialer net.Dialer
 
 // A kind is a way from the client to the origin: through a proxy, or directly.
 type kind struct {
-	name  string
-	form  form
-	share float64 // the part of the load to measure with; small for slow kinds
-	start func(b *bench, ctx context.Context, name string) (*process, error)
-	full  bool // measured only for the complete table, not in every scenario
+	name            string
+	form            form
+	share           float64 // the part of the load to measure with; small for slow kinds
+	start           func(b *bench, ctx context.Context, name string) (*process, error)
+	inFullTableOnly bool // measured only for the complete table, not in every scenario
 }
 
 // kinds returns all kinds, in the order of the tables.
 func kinds() []kind {
 	return []kind{
-		{name: "direct", share: 1, start: nil, full: true},
-		{name: "tcp", share: 1, start: reference, full: true},
-		{name: "nginx", share: 1, start: startNginx, full: true},
-		{name: "haproxy", share: 1, start: startHAProxy, full: true},
-		{name: "reverseproxy", share: 1, start: reference},
-		{name: "reverseproxy-32k", share: 1, start: reference},
-		{name: "reverseproxy-128k", share: 1, start: reference, full: true},
-		{name: "reverseproxy-least", share: 1, start: reference, full: true},
-		{name: "holdpoint", form: asTold, share: 1, start: holdpoint("")},
-		{name: "against", form: asTold, share: 1, start: holdpoint("")},
-		{name: "naive", form: asDecoded, share: 0.1, start: reference, full: true},
-		{name: "node", share: 0.1, start: startNode, full: true},
+		{name: "direct", share: 1, start: nil, inFullTableOnly: true},
+		{name: "tcp", share: 1, start: startReference, inFullTableOnly: true},
+		{name: "nginx", share: 1, start: startNginx, inFullTableOnly: true},
+		{name: "haproxy", share: 1, start: startHAProxy, inFullTableOnly: true},
+		{name: "reverseproxy", share: 1, start: startReference},
+		{name: "reverseproxy-32k", share: 1, start: startReference},
+		{name: "reverseproxy-128k", share: 1, start: startReference, inFullTableOnly: true},
+		{name: "reverseproxy-least", share: 1, start: startReference, inFullTableOnly: true},
+		{name: "holdpoint", form: formRewritten, share: 1, start: holdpointStarter("")},
+		{name: "against", form: formRewritten, share: 1, start: holdpointStarter("")},
+		{name: "naive", form: formReencoded, share: 0.1, start: startReference, inFullTableOnly: true},
+		{name: "node", share: 0.1, start: startNode, inFullTableOnly: true},
 	}
 }
 
@@ -54,12 +54,12 @@ type target struct {
 	process *process // nil for the target direct, which is the origin
 }
 
-// reference starts this program as one of the reference proxies.
-func reference(b *bench, ctx context.Context, name string) (*process, error) {
-	return start(ctx, name, "", os.Environ(), afterListening, b.self, "proxy", name, b.origin.address)
+// startReference starts this program as one of the reference proxies.
+func startReference(b *bench, ctx context.Context, name string) (*process, error) {
+	return start(ctx, name, "", os.Environ(), listeningAddress, b.programPath, "proxy", name, b.origin.address)
 }
 
-func afterListening(line string) string {
+func listeningAddress(line string) string {
 	address, ok := strings.CutPrefix(line, listening)
 	if !ok {
 		return ""
@@ -67,18 +67,18 @@ func afterListening(line string) string {
 	return address
 }
 
-// holdpoint returns a function that starts the Holdpoint binary. The only settings are the
+// holdpointStarter returns a function that starts the Holdpoint binary. The only settings are the
 // upstream, and the dialect if it is not "".
-func holdpoint(dialect string) func(b *bench, ctx context.Context, name string) (*process, error) {
+func holdpointStarter(dialect string) func(b *bench, ctx context.Context, name string) (*process, error) {
 	if dialect == "" {
-		return holdpointWith()
+		return holdpointStarterWith()
 	}
-	return holdpointWith("HOLDPOINT_DIALECT=" + dialect)
+	return holdpointStarterWith("HOLDPOINT_DIALECT=" + dialect)
 }
 
-// holdpointWith returns a function that starts the Holdpoint binary. more has further variables, as
-// NAME=value.
-func holdpointWith(more ...string) func(b *bench, ctx context.Context, name string) (*process, error) {
+// holdpointStarterWith returns a function that starts the Holdpoint binary. more has further
+// variables, as NAME=value.
+func holdpointStarterWith(more ...string) func(b *bench, ctx context.Context, name string) (*process, error) {
 	return func(b *bench, ctx context.Context, name string) (*process, error) {
 		binary := b.settings.binary
 		if name == "against" {
@@ -97,11 +97,11 @@ func startHoldpoint(b *bench, ctx context.Context, name, binary string, more ...
 		}
 	}
 	env = append(env, "HOLDPOINT_UPSTREAM=http://"+b.origin.address, "HOLDPOINT_LISTEN=127.0.0.1:0", "HOLDPOINT_ADMIN_LISTEN=off", "HOLDPOINT_LOG_FORMAT=json")
-	return start(ctx, name, "", append(env, more...), listeningInLog, binary)
+	return start(ctx, name, "", append(env, more...), loggedAddress, binary)
 }
 
-// listeningInLog returns the address if the line of Holdpoint's log contains it, or "".
-func listeningInLog(line string) string {
+// loggedAddress returns the address if the line of Holdpoint's log contains it, or "".
+func loggedAddress(line string) string {
 	var entry struct {
 		Msg  string `json:"msg"`
 		Addr string `json:"addr"`
@@ -112,15 +112,15 @@ func listeningInLog(line string) string {
 	return entry.Addr
 }
 
-// speaking returns the kind with the given dialect configured.
-func (k kind) speaking(dialect string) kind {
+// withDialect returns the kind with the given dialect configured.
+func (k kind) withDialect(dialect string) kind {
 	k.name += " " + dialect
-	k.start = holdpoint(dialect)
+	k.start = holdpointStarter(dialect)
 	return k
 }
 
-// begin starts a target of the given kind.
-func (b *bench) begin(k kind) (*target, error) {
+// startTarget starts a target of the given kind.
+func (b *bench) startTarget(k kind) (*target, error) {
 	if k.start == nil {
 		return &target{kind: k, name: k.name, address: b.origin.address}, nil
 	}
@@ -129,18 +129,18 @@ func (b *bench) begin(k kind) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.started = append(b.started, p)
+	b.processes = append(b.processes, p)
 	return &target{kind: k, name: k.name, address: p.address, process: p}, nil
 }
 
-// fresh starts a target for a single measurement and ends it afterwards. A new process is needed
-// because memory depends on earlier load.
-func (b *bench) fresh(k kind, measure func(t *target) error) error {
-	t, err := b.begin(k)
+// withNewTarget starts a target for a single measurement and ends it afterwards. A new process is
+// needed because memory depends on earlier load.
+func (b *bench) withNewTarget(k kind, measure func(t *target) error) error {
+	t, err := b.startTarget(k)
 	if err != nil {
 		return err
 	}
-	defer b.end(t)
+	defer b.endTarget(t)
 	if err := measure(t); err != nil {
 		return fmt.Errorf("%s: %w", t.name, err)
 	}

@@ -17,18 +17,18 @@ import (
 // A worst is an input that once cost far more than its size suggests. The function worsts returns
 // all of them.
 type worst struct {
-	name string
-	what string
-	env  []string // settings of Holdpoint, as NAME=value
-	// asks returns the stream of a first run on the thread. This run is not measured and must end
-	// in a pause. If asks is nil, there is no first run.
-	asks func(size int) []byte
-	// body returns the request of the run that is measured, with about size bytes. interrupts are
+	name        string
+	description string
+	env         []string // settings of Holdpoint, as NAME=value
+	// pauseStream returns the stream of a first run on the thread. This run is not measured and must
+	// end in a pause. If pauseStream is nil, there is no first run.
+	pauseStream func(size int) []byte
+	// request returns the request of the run that is measured, with about size bytes. interrupts are
 	// the ids of the questions of the first run. If body is nil, the request is short.
-	body func(size int, thread string, interrupts []string) []byte
-	// says returns the stream that the backend sends in the measured run, with about size bytes. If
-	// says is nil, the stream is short.
-	says func(size int) []byte
+	request func(size int, thread string, interrupts []string) []byte
+	// runStream returns the stream that the backend sends in the measured run, with about size bytes.
+	// If runStream is nil, the stream is short.
+	runStream func(size int) []byte
 }
 
 // The sizes in bytes for which every input is measured, and the limits for its costs. worstBytes is
@@ -55,14 +55,14 @@ func (o *origin) worst(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no such row, or no size", http.StatusBadRequest)
 		return
 	}
-	says := one.says
+	content := one.runStream
 	if r.URL.Query().Get("part") == "asks" {
-		says = one.asks
+		content = one.pauseStream
 	}
-	if says == nil {
-		says = func(int) []byte { return finished(nil) }
+	if content == nil {
+		content = func(int) []byte { return finishedRun(nil) }
 	}
-	whole := says(size)
+	whole := content(size)
 	stream(w)
 	for len(whole) > 0 {
 		n := min(len(whole), readBuffer)
@@ -94,18 +94,18 @@ func (b *bench) worst(one worst) error {
 	}
 	b.report.atMost(8, median(small), worstTime, "`worst-%s`: ms of CPU for 1 MiB", one.name)
 	b.report.atMost(9, median(memory), worstMemory, "`worst-%s`: MiB more at once for %d MiB", one.name, worstLarge/mb)
-	row := []string{"`" + one.name + "`: " + one.what, spread(small), spread(large), spread(memory)}
-	if b.headed {
+	row := []string{"`" + one.name + "`: " + one.description, spread(small), spread(large), spread(memory)}
+	if b.hasWorstHead {
 		b.report.line("| %s |", strings.Join(row, " | "))
 		return nil
 	}
-	b.headed = true
+	b.hasWorstHead = true
 	b.report.title("The worst inputs: at most %d ms of CPU for 1 MiB, and %d MiB at once for %d", worstTime, worstMemory, worstLarge/mb)
 	b.report.table([]string{"input", "ms / MiB, 1 MiB", fmt.Sprintf("ms / MiB, %d MiB", worstLarge/mb), fmt.Sprintf("MiB more, %d MiB", worstLarge/mb)}, [][]string{row})
 	return nil
 }
 
-var errTooDear = errors.New("dearer than it may be, in each attempt")
+var errTooExpensive = errors.New("dearer than it may be, in each attempt")
 
 // checkWorst returns an error if an input costs far more than its limits. It measures only CPU time
 // and memory, not elapsed time.
@@ -124,7 +124,7 @@ func (b *bench) checkWorst() error {
 			}
 		}
 		if !passed {
-			return fmt.Errorf("input %s: %w", one.name, errTooDear)
+			return fmt.Errorf("input %s: %w", one.name, errTooExpensive)
 		}
 	}
 	return nil
@@ -132,63 +132,63 @@ func (b *bench) checkWorst() error {
 
 // costOf measures an input once, in a new process.
 func (b *bench) costOf(one worst) (got cost, err error) {
-	k := kind{name: "holdpoint worst-" + one.name, form: asTold, start: holdpointWith(one.env...)}
-	err = b.fresh(k, func(t *target) error {
+	k := kind{name: "holdpoint worst-" + one.name, form: formRewritten, start: holdpointStarterWith(one.env...)}
+	err = b.withNewTarget(k, func(t *target) error {
 		for range 3 { // then costs that a process has only once do not count
-			if _, err := b.input(t, one, 1<<10); err != nil {
+			if _, err := b.measureInput(t, one, 1<<10); err != nil {
 				return err
 			}
 		}
-		if got.small, err = b.input(t, one, worstBytes); err != nil {
+		if got.small, err = b.measureInput(t, one, worstBytes); err != nil {
 			return err
 		}
-		b.sleep(calm / 4)
+		b.sleep(memorySettleTime / 4)
 		before, _, err := t.process.memory()
 		if err != nil {
 			return err
 		}
-		if got.large, err = b.input(t, one, worstLarge); err != nil {
+		if got.large, err = b.measureInput(t, one, worstLarge); err != nil {
 			return err
 		}
-		_, most, err := t.process.memory()
-		got.memory = float64(most-before) / mb
+		_, peak, err := t.process.memory()
+		got.memory = float64(peak-before) / mb
 		return err
 	})
 	return got, err
 }
 
-// input sends an input of about size bytes, and returns its CPU time in ms per MiB.
-func (b *bench) input(t *target, one worst, size int) (float64, error) {
+// measureInput sends an input of about size bytes, and returns its CPU time in ms per MiB.
+func (b *bench) measureInput(t *target, one worst, size int) (float64, error) {
 	c := b.client(readBuffer)
 	defer c.close()
 	thread := fmt.Sprintf("thread-%d", b.runs.Add(1))
 	path := fmt.Sprintf("/worst/%s?bytes=%d", one.name, size)
 	var interrupts []string
-	if one.asks != nil {
-		told, err := c.whole(b.ctx, t, path+"&part=asks", shortInput(thread, "first"))
+	if one.pauseStream != nil {
+		pauseEnd, err := c.readWhole(b.ctx, t, path+"&part=asks", shortInput(thread, "first"))
 		if err == nil {
-			interrupts, err = interruptIDs(told)
+			interrupts, err = interruptIDs(pauseEnd)
 		}
 		if err != nil {
 			return 0, fmt.Errorf("%s: the first run: %w", one.name, err)
 		}
 	}
 	body := shortInput(thread, "second")
-	if one.body != nil {
-		body = one.body(size, thread, interrupts)
+	if one.request != nil {
+		body = one.request(size, thread, interrupts)
 	}
-	spent, err := b.spent(t, func() error {
-		_, err := c.whole(b.ctx, t, path, body)
+	spent, err := b.cpuTimeOf(t, func() error {
+		_, err := c.readWhole(b.ctx, t, path, body)
 		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", one.name, err)
 	}
-	came := len(body)
-	if one.says != nil {
-		came = max(came, size)
+	received := len(body)
+	if one.runStream != nil {
+		received = max(received, size)
 	}
-	return spent.Seconds() * 1e3 * mb / float64(came), nil
+	return spent.Seconds() * 1e3 * mb / float64(received), nil
 }
 
 // worstWait is the maximum time that one input may take.
@@ -196,13 +196,13 @@ const worstWait = 2 * time.Minute
 
 var errEndless = errors.New("it did not end within two minutes")
 
-// keptEnd is how many bytes at the end of a response are stored. They are enough for a last event
-// with many interrupts.
-const keptEnd = 2 * worstLarge
+// maxEndBytes is how many bytes at the end of a response are stored. They are enough for a last
+// event with many interrupts.
+const maxEndBytes = 2 * worstLarge
 
-// whole sends a run and reads the whole response. It returns the end of the response, also if
+// readWhole sends a run and reads the whole response. It returns the end of the response, also if
 // Holdpoint refuses the run.
-func (c *client) whole(ctx context.Context, t *target, path string, body []byte) (end []byte, err error) {
+func (c *client) readWhole(ctx context.Context, t *target, path string, body []byte) (end []byte, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, worstWait, errEndless)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+t.address+path, bytes.NewReader(body))
@@ -218,8 +218,8 @@ func (c *client) whole(ctx context.Context, t *target, path string, body []byte)
 	defer res.Body.Close()
 	for p := make([]byte, c.buffer); ; {
 		n, err := res.Body.Read(p)
-		if end = append(end, p[:n]...); len(end) > 2*keptEnd {
-			end = append([]byte(nil), end[len(end)-keptEnd:]...)
+		if end = append(end, p[:n]...); len(end) > 2*maxEndBytes {
+			end = append([]byte(nil), end[len(end)-maxEndBytes:]...)
 		}
 		if errors.Is(err, io.EOF) {
 			return end, nil
@@ -230,11 +230,11 @@ func (c *client) whole(ctx context.Context, t *target, path string, body []byte)
 	}
 }
 
-// heldBodies is the number of request bodies that do not end. heldGoal is the limit for the memory
-// of all of them.
+// openBodies is the number of request bodies that do not end. openBodiesGoal is the limit for the
+// memory of all of them.
 const (
-	heldBodies = 40
-	heldGoal   = 512 // MiB: twice HOLDPOINT_BODY_BYTES, because outgrown buffers are freed later
+	openBodies     = 40
+	openBodiesGoal = 512 // MiB: twice HOLDPOINT_BODY_BYTES, because outgrown buffers are freed later
 )
 
 // bodies measures the memory that Holdpoint needs for request bodies whose last byte does not
@@ -242,15 +242,15 @@ const (
 func (b *bench) bodies() error {
 	var more []float64
 	for range b.rounds(3) {
-		k := kind{name: "holdpoint bodies", form: asTold, start: holdpointWith()}
-		err := b.fresh(k, func(t *target) error {
-			before, err := b.warm(t)
+		k := kind{name: "holdpoint bodies", form: formRewritten, start: holdpointStarterWith()}
+		err := b.withNewTarget(k, func(t *target) error {
+			before, err := b.warmUp(t)
 			if err != nil {
 				return err
 			}
 			body := input("thread", worstLarge, `{"id":"u%d","role":"user","content":"`+paragraph+`"}`, "")
-			conns := make([]net.Conn, heldBodies)
-			err = atOnce(heldBodies, func(n int) (err error) {
+			conns := make([]net.Conn, openBodies)
+			err = runConcurrently(openBodies, func(n int) (err error) {
 				if conns[n], err = dialer.DialContext(b.ctx, "tcp", t.address); err != nil {
 					return err
 				}
@@ -267,17 +267,17 @@ func (b *bench) bodies() error {
 			if err != nil {
 				return err
 			}
-			b.sleep(calm)
-			_, most, err := t.process.memory()
-			more = append(more, float64(most-before)/mb)
+			b.sleep(memorySettleTime)
+			_, peak, err := t.process.memory()
+			more = append(more, float64(peak-before)/mb)
 			return err
 		})
 		if err != nil {
 			return err
 		}
 	}
-	b.report.title("%d bodies of %d MiB that do not end", heldBodies, worstLarge/mb)
+	b.report.title("%d bodies of %d MiB that do not end", openBodies, worstLarge/mb)
 	b.report.table([]string{"target", "MiB more at the most"}, [][]string{{"holdpoint", spread(more)}})
-	b.report.atMost(9, median(more), heldGoal, "`worst-bodies`: MiB more for %d bodies of %d MiB that do not end", heldBodies, worstLarge/mb)
+	b.report.atMost(9, median(more), openBodiesGoal, "`worst-bodies`: MiB more for %d bodies of %d MiB that do not end", openBodies, worstLarge/mb)
 	return nil
 }

@@ -20,10 +20,10 @@ func TestWorstInputsAreWhole(t *testing.T) {
 			t.Errorf("two rows are named %s", one.name)
 		}
 		names = append(names, one.name)
-		if one.says == nil && one.body == nil {
+		if one.runStream == nil && one.request == nil {
 			t.Errorf("%s costs nothing", one.name)
 		}
-		for what, stream := range map[string]func(int) []byte{"says": one.says, "asks": one.asks} {
+		for what, stream := range map[string]func(int) []byte{"says": one.runStream, "asks": one.pauseStream} {
 			if stream == nil {
 				continue
 			}
@@ -33,8 +33,8 @@ func TestWorstInputsAreWhole(t *testing.T) {
 				}
 			}
 		}
-		if one.body != nil {
-			if b := one.body(10<<10, "t", []string{"i"}); !bytes.HasPrefix(b, []byte(`{"threadId":"t"`)) || len(b) > 12<<10 {
+		if one.request != nil {
+			if b := one.request(10<<10, "t", []string{"i"}); !bytes.HasPrefix(b, []byte(`{"threadId":"t"`)) || len(b) > 12<<10 {
 				t.Errorf("%s: a body of %d bytes, %.60q", one.name, len(b), b)
 			}
 		}

@@ -15,8 +15,8 @@ import (
 	"holdpoint/store"
 )
 
-// filledBytes is the size in bytes of the snapshots of each thread that Fill makes.
-const filledBytes = 320
+// filledSnapshotBytes is the size in bytes of the snapshots of each thread that Fill makes.
+const filledSnapshotBytes = 320
 
 // Fill fills the store with threads: finished threads with an answered question, and open threads
 // that wait for an answer. It makes one of each kind by steps of the store. Then it copies both
@@ -24,10 +24,10 @@ const filledBytes = 320
 // hour.
 func (s *Side) Fill(ctx context.Context, finished, open int) error {
 	ended, waits := KeyOf("ended", 0), KeyOf("waits", 0)
-	if err := s.answered(ctx, ended, filledBytes); err != nil {
+	if err := s.makeAnswered(ctx, ended, filledSnapshotBytes); err != nil {
 		return err
 	}
-	if _, err := s.Store.Do(ctx, waits, store.Ask{Pause: pause(filledBytes)}); err != nil {
+	if _, err := s.Store.Do(ctx, waits, store.Ask{Pause: pause(filledSnapshotBytes)}); err != nil {
 		return err
 	}
 	if err := s.clone(ctx, ended, keys("ended", finished)); err != nil {
@@ -36,7 +36,7 @@ func (s *Side) Fill(ctx context.Context, finished, open int) error {
 	if err := s.clone(ctx, waits, keys("waits", open)); err != nil {
 		return err
 	}
-	return s.filled(ctx, finished, open)
+	return s.checkFill(ctx, finished, open)
 }
 
 // keys returns the sorted keys of the threads 1 to n-1 of a kind. Thread 0 is the original of the
@@ -50,9 +50,9 @@ func keys(kind string, n int) []store.Key {
 	return list
 }
 
-// filled reads some of the copies by the store's own steps, and returns an error if they are not
+// checkFill reads some of the copies by the store's own steps, and returns an error if they are not
 // valid records.
-func (s *Side) filled(ctx context.Context, finished, open int) error {
+func (s *Side) checkFill(ctx context.Context, finished, open int) error {
 	for n := 0; n < finished; n += max(finished/50, 1) {
 		rec, err := s.Store.Load(ctx, KeyOf("ended", n), "")
 		if err != nil {
@@ -62,7 +62,7 @@ func (s *Side) filled(ctx context.Context, finished, open int) error {
 			return fmt.Errorf("%s: thread %d of those that ended is %q with %d results", s.Name, n, rec.State, len(rec.Results))
 		}
 		shown, err := s.Store.Snapshots(ctx, KeyOf("ended", n), rec.Results[0].PauseID, store.AtEnd)
-		if err != nil || len(shown.Messages) < filledBytes {
+		if err != nil || len(shown.Messages) < filledSnapshotBytes {
 			return fmt.Errorf("%s: thread %d of those that ended has no snapshots (%w)", s.Name, n, err)
 		}
 	}

@@ -28,8 +28,8 @@ var ErrMissing = servers.ErrMissing
 // A Machine starts servers. The servers and their stores end when the Machine ends.
 type Machine struct{ t testing.TB }
 
-// On calls do with a new Machine, and ends the Machine when do returns.
-func On(do func(m *Machine) error) error {
+// WithMachine calls do with a new Machine, and ends the Machine when do returns.
+func WithMachine(do func(m *Machine) error) error {
 	return servers.Outside(func(t testing.TB) error { return do(&Machine{t}) })
 }
 
@@ -39,18 +39,18 @@ func options() engine.Options {
 	return engine.Options{Entries: 100_000, RecordBytes: 4 << 20, Sweep: -1, Logger: slog.New(slog.DiscardHandler)}
 }
 
-// hop is how long the simulated network delays a request at least, in each direction. On an idle
-// machine timers are late, so the real delay is about a millisecond.
-const hop = 250 * time.Microsecond
+// networkDelay is how long the simulated network delays a request at least, in each direction. On
+// an idle machine timers are late, so the real delay is about a millisecond.
+const networkDelay = 250 * time.Microsecond
 
-// at returns the address at which a server is reached. If far is true, that is the address of a
-// proxy that simulates a network.
-func (m *Machine) at(address string, far bool) string {
+// addressOf returns the address at which a server is reached. If far is true, that is the address
+// of a proxy that simulates a network.
+func (m *Machine) addressOf(address string, far bool) string {
 	if !far {
 		return address
 	}
 	p := servers.StartProxy(m.t, address)
-	p.Delay(hop)
+	p.Delay(networkDelay)
 	return p.Addr()
 }
 
@@ -66,7 +66,7 @@ func (m *Machine) Redis(ctx context.Context, durable, far bool) (*Side, error) {
 		conf = nil
 	}
 	server := servers.StartRedis(m.t, servers.RedisOptions{Conf: conf})
-	at := m.at(server.Addr(), far)
+	at := m.addressOf(server.Addr(), far)
 	u, err := url.Parse(server.URLAt(at))
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (m *Machine) Redis(ctx context.Context, durable, far bool) (*Side, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.ends(s.Store)
+	m.stopAtEnd(s.Store)
 	// This client has the same options as the client of the store.
 	client, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{at}, DisableCache: true, DisableRetry: true, ForceSingleClient: true, PipelineMultiplex: -1,
@@ -92,10 +92,10 @@ func (m *Machine) Redis(ctx context.Context, durable, far bool) (*Side, error) {
 	side := &Side{
 		Name: "redis", Address: server.URLAt(at), Store: s.Store,
 		Ask: Step{"GET", func(ctx context.Context) (time.Duration, error) {
-			return timed(func() error { return client.Do(ctx, client.B().Get().Key("bare").Build()).Error() })
+			return timeOf(func() error { return client.Do(ctx, client.B().Get().Key("bare").Build()).Error() })
 		}},
 		Keep: Step{"SET", func(ctx context.Context) (time.Duration, error) {
-			return timed(func() error {
+			return timeOf(func() error {
 				return client.Do(ctx, client.B().Set().Key("bare").Value(string(payload)).Build()).Error()
 			})
 		}},
@@ -122,7 +122,7 @@ func (d *Database) Side(ctx context.Context, schema string, durable, far bool) (
 	if durable {
 		commit = "on"
 	}
-	base := d.server.URLAt(d.m.at(d.server.Addr(), far)) + "&synchronous_commit=" + commit
+	base := d.server.URLAt(d.m.addressOf(d.server.Addr(), far)) + "&synchronous_commit=" + commit
 	d.server.ExecIn(servers.PostgresDatabase, "CREATE SCHEMA "+schema+" AUTHORIZATION "+servers.PostgresUser)
 	address := base + "&schema=" + schema
 	c, err := postgres.Parse(address, "")
@@ -133,7 +133,7 @@ func (d *Database) Side(ctx context.Context, schema string, durable, far bool) (
 	if err != nil {
 		return nil, err
 	}
-	d.m.ends(s)
+	d.m.stopAtEnd(s)
 	pool, err := pgxpool.New(ctx, base)
 	if err != nil {
 		return nil, err
@@ -157,13 +157,13 @@ func (d *Database) Side(ctx context.Context, schema string, durable, far bool) (
 	return &Side{
 		Name: "postgres", Address: address, Store: s,
 		Ask: Step{"SELECT 1", func(ctx context.Context) (time.Duration, error) {
-			return timed(func() error { return ask(ctx, "SELECT 1") })
+			return timeOf(func() error { return ask(ctx, "SELECT 1") })
 		}},
 		Find: Step{"SELECT a row", func(ctx context.Context) (time.Duration, error) {
-			return timed(func() error { return ask(ctx, "SELECT kept FROM "+bare+" WHERE n = 1") })
+			return timeOf(func() error { return ask(ctx, "SELECT kept FROM "+bare+" WHERE n = 1") })
 		}},
 		Keep: Step{"UPDATE", func(ctx context.Context) (time.Duration, error) {
-			return timed(func() error { return ask(ctx, "UPDATE "+bare+" SET kept = $1 WHERE n = 1", payload) })
+			return timeOf(func() error { return ask(ctx, "UPDATE "+bare+" SET kept = $1 WHERE n = 1", payload) })
 		}},
 		clone: clonePostgres(schema, ask),
 	}, nil
@@ -192,7 +192,7 @@ func (m *Machine) Bolt(ctx context.Context) (*Side, error) {
 		return nil, err
 	}
 	m.t.Cleanup(func() { f.Close() })
-	_, claim, err := side.Asking(ctx, "bytes", 0, 320)
+	_, claim, err := side.WaitingThread(ctx, "bytes", 0, 320)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +212,7 @@ func (m *Machine) Bolt(ctx context.Context) (*Side, error) {
 		return nil, fmt.Errorf("a step writes %d bytes: they are not counted", len(bytes))
 	}
 	side.Keep = Step{fmt.Sprintf("%d bytes and fsync", len(bytes)), func(context.Context) (time.Duration, error) {
-		return timed(func() error {
+		return timeOf(func() error {
 			if _, err := f.WriteAt(bytes, 0); err != nil {
 				return err
 			}
@@ -252,7 +252,7 @@ func bytesWritten(do func() error) (int, error) {
 	return after - before, err
 }
 
-// ends makes sure that the store is stopped when the Machine ends.
-func (m *Machine) ends(s *engine.Store) {
+// stopAtEnd makes sure that the store is stopped when the Machine ends.
+func (m *Machine) stopAtEnd(s *engine.Store) {
 	m.t.Cleanup(func() { _ = s.Stop() }) // an error does not matter: its server ends next
 }

@@ -14,7 +14,7 @@ var ErrMissing = errors.New("servers are started on Unix only")
 // A Machine cannot start servers on this system.
 type Machine struct{}
 
-// On returns ErrMissing.
+// WithMachine returns ErrMissing.
 func On(func(m *Machine) error) error { return ErrMissing }
 
 // Redis returns ErrMissing.

@@ -46,8 +46,8 @@ type Side struct {
 // lease is the duration of a claim. It is longer than any measurement.
 const lease = time.Hour
 
-// timed calls do and returns how long the call took.
-func timed(do func() error) (time.Duration, error) {
+// timeOf calls do and returns how long the call took.
+func timeOf(do func() error) (time.Duration, error) {
 	begin := time.Now()
 	err := do()
 	return time.Since(begin), err
@@ -79,14 +79,14 @@ func pause(bytes int) agui.Pause {
 			Calls: []agui.AskedCall{{ID: "call_0", Name: "delete_reports", Args: `{"path":"/reports/2026","recursive":true}`}},
 		}},
 		Digest: digest, Finish: json.RawMessage(`{"type":"RUN_FINISHED","threadId":"thread","runId":"run"}`),
-		Messages: messages(bytes), SeenMessages: seen(),
+		Messages: messages(bytes), SeenMessages: seenMessages(),
 	}
 }
 
 func result(bytes int) store.Result {
 	return store.Result{
 		EndKind: store.Finished, ByArray: true, Finish: json.RawMessage(`{"type":"RUN_FINISHED","threadId":"thread","runId":"run"}`),
-		Messages: messages(bytes), SeenMessages: seen(),
+		Messages: messages(bytes), SeenMessages: seenMessages(),
 	}
 }
 
@@ -94,12 +94,12 @@ func messages(bytes int) json.RawMessage {
 	return json.RawMessage(`[{"id":"m1","role":"assistant","content":"` + strings.Repeat("The reports lie in two folders. ", bytes/32) + `"}]`)
 }
 
-func seen() []agui.SeenMessage {
+func seenMessages() []agui.SeenMessage {
 	return []agui.SeenMessage{{ID: "message-1", Digest: digest[:32]}, {ID: "message-2"}, {ID: "message-3", Digest: digest[:32]}}
 }
 
-// answered makes a thread with a question, and carries out its answer.
-func (s *Side) answered(ctx context.Context, key store.Key, bytes int) error {
+// makeAnswered makes a thread with a question, and carries out its answer.
+func (s *Side) makeAnswered(ctx context.Context, key store.Key, bytes int) error {
 	p, t := pause(bytes), token()
 	if _, err := s.Store.Do(ctx, key, store.Ask{Pause: p}); err != nil {
 		return err
@@ -110,13 +110,13 @@ func (s *Side) answered(ctx context.Context, key store.Key, bytes int) error {
 	return do(ctx, s.Store, key, store.Finish{Token: t, Result: result(bytes)})
 }
 
-// Asking makes a thread that waits for an answer and has the given number of results. Each result
-// has snapshots of the given number of bytes. Asking returns the steps Load and Claim for this
-// thread.
-func (s *Side) Asking(ctx context.Context, kind string, results, bytes int) (load, claim Step, err error) {
+// WaitingThread makes a thread that waits for an answer and has the given number of results. Each
+// result has snapshots of the given number of bytes. It returns the steps Load and Claim for
+// this thread.
+func (s *Side) WaitingThread(ctx context.Context, kind string, results, bytes int) (load, claim Step, err error) {
 	key := KeyOf(kind, 0)
 	for range results {
-		if err := s.answered(ctx, key, bytes); err != nil {
+		if err := s.makeAnswered(ctx, key, bytes); err != nil {
 			return load, claim, err
 		}
 	}
@@ -137,11 +137,11 @@ func (s *Side) Asking(ctx context.Context, kind string, results, bytes int) (loa
 		return load, claim, fmt.Errorf("%s has %d results, want %d", s.Name, len(rec.Results), results)
 	}
 	load = Step{"Load", func(ctx context.Context) (time.Duration, error) {
-		return timed(func() error { _, err := s.Store.Load(ctx, key, ""); return err })
+		return timeOf(func() error { _, err := s.Store.Load(ctx, key, ""); return err })
 	}}
 	claim = Step{"Claim", func(ctx context.Context) (time.Duration, error) {
 		t := token()
-		took, err := timed(func() error {
+		took, err := timeOf(func() error {
 			return do(ctx, s.Store, key, store.Claim{PauseID: p.ID, Token: t, Digest: digest, Lease: lease})
 		})
 		if err != nil {
@@ -152,29 +152,29 @@ func (s *Side) Asking(ctx context.Context, kind string, results, bytes int) (loa
 	return load, claim, nil
 }
 
-// strangers is the number of threads that Strange makes. It is larger than the number of threads
-// whose bodies the engine caches.
-const strangers = 1000
+// manyThreads is the number of threads that ManyThreads makes. It is larger than the number of
+// threads whose bodies the engine caches.
+const manyThreads = 1000
 
-// Strange makes many threads with the given number of results. It returns a step that loads another
-// thread each time, so that the engine's cache never has the thread. The steps of Asking always use
-// the same thread.
-func (s *Side) Strange(ctx context.Context, results int) (Step, error) {
+// ManyThreads makes many threads with the given number of results. It returns a step that loads
+// another thread each time, so that the engine's cache never has the thread. The steps of
+// WaitingThread always use the same thread.
+func (s *Side) ManyThreads(ctx context.Context, results int) (Step, error) {
 	first := KeyOf("strange", 0)
 	for range results {
-		if err := s.answered(ctx, first, filledBytes); err != nil {
+		if err := s.makeAnswered(ctx, first, filledSnapshotBytes); err != nil {
 			return Step{}, err
 		}
 	}
-	if err := s.clone(ctx, first, keys("strange", strangers)); err != nil {
+	if err := s.clone(ctx, first, keys("strange", manyThreads)); err != nil {
 		return Step{}, err
 	}
 	n := 0
 	return Step{"Load", func(ctx context.Context) (time.Duration, error) {
 		n++
 		var rec store.Record
-		key := KeyOf("strange", n%strangers)
-		took, err := timed(func() (err error) { rec, err = s.Store.Load(ctx, key, ""); return err })
+		key := KeyOf("strange", n%manyThreads)
+		took, err := timeOf(func() (err error) { rec, err = s.Store.Load(ctx, key, ""); return err })
 		if err == nil && len(rec.Results) != results {
 			err = fmt.Errorf("%s: %d results, want %d", s.Name, len(rec.Results), results)
 		}
@@ -184,12 +184,12 @@ func (s *Side) Strange(ctx context.Context, results int) (Step, error) {
 
 // Pauses returns two steps. Each opens n pauses, every pause on a thread of its own. together opens
 // them concurrently, apart one after the other.
-func (s *Side) Pauses(n int) (together, apart Step) {
+func (s *Side) Pauses(n int) (together, separate Step) {
 	ask := func(ctx context.Context) error {
 		return do(ctx, s.Store, KeyOf("pauses", mathrand.Int()), store.Ask{Pause: pause(1 << 10)})
 	}
 	together = Step{fmt.Sprint(n, " pauses at once"), func(ctx context.Context) (time.Duration, error) {
-		return timed(func() error {
+		return timeOf(func() error {
 			failed := make(chan error, n)
 			for range n {
 				go func() { failed <- ask(ctx) }()
@@ -201,8 +201,8 @@ func (s *Side) Pauses(n int) (together, apart Step) {
 			return err
 		})
 	}}
-	apart = Step{fmt.Sprint(n, " one after the other"), func(ctx context.Context) (time.Duration, error) {
-		return timed(func() error {
+	separate = Step{fmt.Sprint(n, " one after the other"), func(ctx context.Context) (time.Duration, error) {
+		return timeOf(func() error {
 			for range n {
 				if err := ask(ctx); err != nil {
 					return err
@@ -211,7 +211,7 @@ func (s *Side) Pauses(n int) (together, apart Step) {
 			return nil
 		})
 	}}
-	return together, apart
+	return together, separate
 }
 
 // do executes a step of the store and returns only its error.

@@ -17,7 +17,7 @@ func TestSides(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			servers.Need(t, tools...)
-			err := On(func(m *Machine) error {
+			err := WithMachine(func(m *Machine) error {
 				side, err := m.side(t, name)
 				if err != nil {
 					return err
@@ -27,7 +27,7 @@ func TestSides(t *testing.T) {
 				}
 				tour := side.Tour(ended)
 				for range 3 {
-					took, err := tour.Once(t.Context())
+					took, err := tour.RunOnce(t.Context())
 					if err == nil && len(took) != len(TourSteps()) {
 						err = errors.New("a tour without a step")
 					}
@@ -35,11 +35,11 @@ func TestSides(t *testing.T) {
 						return err
 					}
 				}
-				load, claim, err := side.Asking(t.Context(), "eight", 8, 128<<10)
+				load, claim, err := side.WaitingThread(t.Context(), "eight", 8, 128<<10)
 				if err != nil {
 					return err
 				}
-				first, err := side.Strange(t.Context(), 8)
+				first, err := side.ManyThreads(t.Context(), 8)
 				if err != nil {
 					return err
 				}

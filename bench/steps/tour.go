@@ -12,24 +12,24 @@ import (
 
 // A Tour executes every step of a store. The store has been filled with threads before.
 type Tour struct {
-	side  *Side
-	ended int // number of threads without an open question
-	begun int
+	side         *Side
+	endedThreads int // number of threads without an open question
+	begunRounds  int
 }
 
-// toured is the number of threads that a Tour changes. It is the same in a large and in a small
-// store. So the data that a tour leaves in a thread affects both in the same way.
-const toured = 500
+// tourThreads is the number of threads that a Tour changes. It is the same in a large and in a
+// small store. So the data that a tour leaves in a thread affects both in the same way.
+const tourThreads = 500
 
 // Tour returns a Tour of a store that has been filled with ended threads without an open question.
 func (s *Side) Tour(ended int) *Tour { return &Tour{s, ended, 0} }
 
 // A visit is the state of one round of a tour.
 type visit struct {
-	key   store.Key
-	any   store.Key // a thread that is only read
-	pause agui.Pause
-	token string
+	key     store.Key
+	readKey store.Key // a thread that is only read
+	pause   agui.Pause
+	token   string
 }
 
 // stages are the steps of a tour, in order. A stage without a name is not measured.
@@ -38,7 +38,7 @@ var stages = []struct {
 	do   func(ctx context.Context, s *Side, v *visit) error
 }{
 	{"Load", func(ctx context.Context, s *Side, v *visit) error {
-		rec, err := s.Store.Load(ctx, v.any, "")
+		rec, err := s.Store.Load(ctx, v.readKey, "")
 		if err == nil && len(rec.Results) == 0 {
 			err = fmt.Errorf("%s: a thread is not there", s.Name)
 		}
@@ -64,10 +64,10 @@ var stages = []struct {
 	}},
 	{"", claim},
 	{"Finish", func(ctx context.Context, s *Side, v *visit) error {
-		return do(ctx, s.Store, v.key, store.Finish{Token: v.token, Result: result(filledBytes)})
+		return do(ctx, s.Store, v.key, store.Finish{Token: v.token, Result: result(filledSnapshotBytes)})
 	}},
 	{"", func(ctx context.Context, s *Side, v *visit) error {
-		v.pause = pause(filledBytes)
+		v.pause = pause(filledSnapshotBytes)
 		return do(ctx, s.Store, v.key, store.Ask{Pause: v.pause})
 	}},
 	{"Close", func(ctx context.Context, s *Side, v *visit) error {
@@ -79,9 +79,11 @@ var stages = []struct {
 	{"", func(ctx context.Context, s *Side, v *visit) error {
 		return do(ctx, s.Store, v.key, store.Occupy{Token: v.token})
 	}},
-	{"Waiting", func(ctx context.Context, s *Side, _ *visit) error { return full(s.Store.List(ctx, store.Query{})) }},
+	{"Waiting", func(ctx context.Context, s *Side, _ *visit) error {
+		return requireFull(s.Store.List(ctx, store.Query{}))
+	}},
 	{"Waiting, by due", func(ctx context.Context, s *Side, _ *visit) error {
-		return full(s.Store.List(ctx, store.Query{Due: time.Now().Add(10 * store.DefaultPauseRetention)}))
+		return requireFull(s.Store.List(ctx, store.Query{Due: time.Now().Add(10 * store.DefaultPauseRetention)}))
 	}},
 	{"the sweep", func(ctx context.Context, s *Side, _ *visit) error { s.Store.Sweep(ctx); return ctx.Err() }},
 }
@@ -91,7 +93,7 @@ func claim(ctx context.Context, s *Side, v *visit) error {
 	return do(ctx, s.Store, v.key, store.Claim{PauseID: v.pause.ID, Token: v.token, Digest: digest, Lease: lease})
 }
 
-func full(page store.Page, err error) error {
+func requireFull(page store.Page, err error) error {
 	if err == nil && len(page.Rows) != (store.Query{}).Size() {
 		err = fmt.Errorf("a page of %d rows", len(page.Rows))
 	}
@@ -109,18 +111,18 @@ func TourSteps() []string {
 	return list
 }
 
-// Once executes each step of the tour once. It returns the time of each step in TourSteps.
-func (t *Tour) Once(ctx context.Context) ([]time.Duration, error) {
-	n := t.begun % toured
-	t.begun++
+// RunOnce executes each step of the tour once. It returns the time of each step in TourSteps.
+func (t *Tour) RunOnce(ctx context.Context) ([]time.Duration, error) {
+	n := t.begunRounds % tourThreads
+	t.begunRounds++
 	v := &visit{
 		// The threads that the tour changes are spread over the whole store. Their order differs
 		// from the order in which they were made.
-		key: KeyOf("ended", n*(t.ended/toured)), any: KeyOf("ended", rand.IntN(t.ended)), pause: pause(filledBytes),
+		key: KeyOf("ended", n*(t.endedThreads/tourThreads)), readKey: KeyOf("ended", rand.IntN(t.endedThreads)), pause: pause(filledSnapshotBytes),
 	}
 	var list []time.Duration
 	for _, s := range stages {
-		took, err := timed(func() error { return s.do(ctx, t.side, v) })
+		took, err := timeOf(func() error { return s.do(ctx, t.side, v) })
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}

@@ -38,10 +38,10 @@ func drain(environ []string, stdout, stderr io.Writer) int {
 	return askAdmin(context.Background(), environ, http.MethodPost, "/drain", stdout, stderr)
 }
 
-// readAgain runs `holdpoint reload`: the serving process reads its files again, as after a HUP
+// requestReload runs `holdpoint reload`: the serving process reads its files again, as after a HUP
 // signal. The command is for callers that can run a command in the container but cannot send a
 // signal to its process.
-func readAgain(environ []string, stdout, stderr io.Writer) int {
+func requestReload(environ []string, stdout, stderr io.Writer) int {
 	return askAdmin(context.Background(), environ, http.MethodPost, "/reload", stdout, stderr)
 }
 

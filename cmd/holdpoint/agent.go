@@ -32,13 +32,13 @@ type Agent struct {
 	DeskHeadersFile string `env:"DESK_HEADERS_FILE" doc:"file with headers, one line Name: value for each. A request that Holdpoint itself starts, for a decision of the desk, has them instead of the credentials of the run that asked. So it has Holdpoint's rights, and not that user's. It is read again when it changes"`
 
 	// another process serves the agent; this one only judges decisions on the agent's questions
-	others      bool
-	prefix      string                       // begins the names of the agent's variables
-	path        string                       // of the agent's route, "" for all paths
-	dialects    dialects.List                // all dialects, with the options that are set
-	headers     http.Header                  // content of UpstreamHeadersFile
-	upstreamTLS *certificates.Set            // nil if no certificate file is set
-	deskHeaders *atomic.Pointer[http.Header] // content of DeskHeadersFile, nil if it is not set
+	servedElsewhere bool
+	prefix          string                       // begins the names of the agent's variables
+	path            string                       // of the agent's route, "" for all paths
+	dialects        dialects.List                // all dialects, with the options that are set
+	headers         http.Header                  // content of UpstreamHeadersFile
+	upstreamTLS     *certificates.Set            // nil if no certificate file is set
+	deskHeaders     *atomic.Pointer[http.Header] // content of DeskHeadersFile, nil if it is not set
 }
 
 func (a *Agent) group() variables.Group { return variables.Group{Prefix: a.prefix, Options: a} }

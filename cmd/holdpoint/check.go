@@ -22,7 +22,7 @@ func check(environ []string, list dialects.List, deskOnly, all bool, t terminal)
 	}
 	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	for _, one := range s.settings() {
-		if all || !one.isDefault && !one.inherited && one.from == "" {
+		if all || !one.isDefault && !one.inherited && one.derivedFrom == "" {
 			fmt.Fprintf(w, "%s\t%s\n", one.name, one)
 		}
 	}
@@ -36,12 +36,12 @@ func check(environ []string, list dialects.List, deskOnly, all bool, t terminal)
 			return exitMisuse
 		}
 	}
-	follows := slog.New(sentences{t.out})
+	follows := slog.New(sentenceHandler{t.out})
 	s.memory.logStart(follows)
 	warnOrigins(s, follows)
-	logWho(s, follows)
+	logIdentification(s, follows)
 	s.store.LogStart(follows)
-	s.desk.LogStart(s.who.TrustedPeers, follows)
+	s.desk.LogStart(s.identity.TrustedPeers, follows)
 	s.warnBounds(follows)
 	for _, name := range s.ignored {
 		fmt.Fprintf(t.out, textIgnored, name)
@@ -49,15 +49,17 @@ func check(environ []string, list dialects.List, deskOnly, all bool, t terminal)
 	return exitOK
 }
 
-// sentences is a slog.Handler that prints log messages for a person. It drops the attributes, and
-// begins the lines of warnings with "warning: ".
-type sentences struct{ out io.Writer }
+// sentenceHandler is a slog.Handler that prints log messages for a person. It drops the attributes,
+// and begins the lines of warnings with "warning: ".
+type sentenceHandler struct{ out io.Writer }
 
 // Enabled implements slog.Handler.
-func (s sentences) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+func (s sentenceHandler) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= slog.LevelInfo
+}
 
 // Handle implements slog.Handler.
-func (s sentences) Handle(_ context.Context, r slog.Record) error {
+func (s sentenceHandler) Handle(_ context.Context, r slog.Record) error {
 	kind := ""
 	if r.Level >= slog.LevelWarn {
 		kind = "warning: "
@@ -67,7 +69,7 @@ func (s sentences) Handle(_ context.Context, r slog.Record) error {
 }
 
 // WithAttrs implements slog.Handler.
-func (s sentences) WithAttrs([]slog.Attr) slog.Handler { return s }
+func (s sentenceHandler) WithAttrs([]slog.Attr) slog.Handler { return s }
 
 // WithGroup implements slog.Handler.
-func (s sentences) WithGroup(string) slog.Handler { return s }
+func (s sentenceHandler) WithGroup(string) slog.Handler { return s }

@@ -30,13 +30,13 @@ func (s *settings) checkAddresses() (errs []error) {
 		return a.Address.Given() && b.Address.Given() && a.Address.Overlaps(b.Address)
 	}
 	if overlap(run, probes) {
-		errs = append(errs, s.wrongf("ADMIN_LISTEN", textProbesTaken, run))
+		errs = append(errs, s.variableErrorf("ADMIN_LISTEN", textProbesTaken, run))
 	}
 	if overlap(run, d) {
-		errs = append(errs, s.wrongf("DESK_LISTEN", textDeskTakenByRuns, run))
+		errs = append(errs, s.variableErrorf("DESK_LISTEN", textDeskTakenByRuns, run))
 	}
 	if overlap(probes, d) {
-		errs = append(errs, s.wrongf("DESK_LISTEN", textDeskTakenByProbes, probes))
+		errs = append(errs, s.variableErrorf("DESK_LISTEN", textDeskTakenByProbes, probes))
 	}
 	for _, a := range s.agents() {
 		for _, at := range []struct {
@@ -72,11 +72,11 @@ func isOwn(upstream *url.URL, listen string) bool {
 // if runs arrive on a Unix socket, where clients have no addresses to compare with the trusted
 // peers.
 func (s *settings) checkIdentity() []error {
-	switch peers := len(s.who.TrustedPeers) > 0; {
-	case s.who.Headers() == 0 && peers && !s.desk.UsesPeers():
-		return []error{s.wrongf("TRUSTED_PEERS", textPeersUnused)}
-	case s.who.Headers() > 0 && peers && strings.HasPrefix(s.front.Listen.String(), "unix:"):
-		return []error{s.wrongf("TRUSTED_PEERS", textPeersOnSocket)}
+	switch peers := len(s.identity.TrustedPeers) > 0; {
+	case s.identity.Headers() == 0 && peers && !s.desk.UsesPeers():
+		return []error{s.variableErrorf("TRUSTED_PEERS", textPeersUnused)}
+	case s.identity.Headers() > 0 && peers && strings.HasPrefix(s.front.Listen.String(), "unix:"):
+		return []error{s.variableErrorf("TRUSTED_PEERS", textPeersOnSocket)}
 	}
 	return nil
 }
@@ -94,18 +94,18 @@ func (s *settings) checkDesk() (errs []error) {
 		}
 	}
 	if d.IsElsewhere() && s.store.IsKnown() && !s.store.IsRemote() {
-		errs = append(errs, s.wrongf("DESK_LISTEN", textStoreNotShared))
+		errs = append(errs, s.variableErrorf("DESK_LISTEN", textStoreNotShared))
 	}
 	if !d.IsHere() {
 		return errs
 	}
-	if peers := d.Peers(s.who.TrustedPeers); d.ByHeader() && len(peers) == 0 {
+	if peers := d.Peers(s.identity.TrustedPeers); d.ByHeader() && len(peers) == 0 {
 		errs = append(errs, errors.New(textNoDeskPeers))
 	} else if d.ByHeader() && peers.Everybody() {
-		errs = append(errs, s.wrongf("TRUSTED_PEERS", textDeskPeersAll))
+		errs = append(errs, s.variableErrorf("TRUSTED_PEERS", textDeskPeersAll))
 	}
-	if d.ByToken() && d.JWTIssuer != "" && d.JWTIssuer == s.who.JWTIssuer && d.JWTAudience == s.who.JWTAudience {
-		errs = append(errs, s.wrongf("DESK_JWT_AUDIENCE", textSameAudience))
+	if d.ByToken() && d.JWTIssuer != "" && d.JWTIssuer == s.identity.JWTIssuer && d.JWTAudience == s.identity.JWTAudience {
+		errs = append(errs, s.variableErrorf("DESK_JWT_AUDIENCE", textSameAudience))
 	}
 	return errs
 }
@@ -120,7 +120,7 @@ func (s *settings) checkDeskOnly() (errs []error) {
 		errs = append(errs, errors.New(textDeskHasAgent))
 	}
 	if s.store.IsKnown() && !s.store.IsRemote() {
-		errs = append(errs, s.wrongf("STORE", textDeskAlone))
+		errs = append(errs, s.variableErrorf("STORE", textDeskAlone))
 	}
 	return errs
 }

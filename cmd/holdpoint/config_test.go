@@ -251,7 +251,7 @@ func TestRemovedVariables(t *testing.T) {
 	for _, v := range all() {
 		known[v.Name] = true
 	}
-	for name, remedy := range removed {
+	for name, remedy := range removedVariables {
 		for _, name := range []string{prefix + name, prefix + "ROUTES_0_" + name} {
 			_, stderr, code := holdpoint(t, []string{
 				"HOLDPOINT_ROUTES_0_PATH=/a", "HOLDPOINT_ROUTES_0_NAME=a", "HOLDPOINT_ROUTES_0_UPSTREAM=http://localhost:8000", name + "=x",

@@ -74,7 +74,7 @@ func deskDemo(environ []string, t terminal) int {
 		if c, err = load([]string{prefix + "UPSTREAM=" + upstream, prefix + "NAME=demo", prefix + "DESK_LISTEN=" + at}, dialects.All()); err != nil {
 			return nil, err
 		}
-		made = newMaker(c, kept, logger)
+		made = newHandlerMaker(c, kept, logger)
 		h, err := made.proxyFor(&c.agent)
 		agents = []servedAgent{{Agent: &c.agent, handler: h}}
 		return h, err
@@ -116,7 +116,7 @@ func demoHandler(upstream string) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)).proxyFor(&c.agent)
+	return newHandlerMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)).proxyFor(&c.agent)
 }
 
 // takesColor reports whether the environment allows colored output (https://no-color.org).

@@ -88,8 +88,8 @@ func TestDeskSaysWhatWaits(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer kept.Stop()
-			made := newMaker(c, kept, p.logger)
-			made.forgets = kept.Forgets
+			made := newHandlerMaker(c, kept, p.logger)
+			made.storeMayForget = kept.Forgets
 			_, agents, err := made.handlers()
 			if err != nil {
 				t.Fatal(err)

@@ -199,11 +199,11 @@ func TestWithoutADeskThereIsNothing(t *testing.T) {
 	}
 	before := runtime.NumGoroutine()
 	p := &program{settings: c, logger: slog.New(slog.DiscardHandler)}
-	made := newMaker(c, nil, p.logger)
+	made := newHandlerMaker(c, nil, p.logger)
 	k := p.startCarrier(made, nil, nil)
 	err = p.startDesk(made, nil, k)
-	if p.desk != nil || k != nil || err != nil || made.elsewhere(&c.agent) != nil || k.Decided() != nil || p.stops != nil {
-		t.Errorf("there is a desk: %v %v %v %v", p.desk, k, err, made.elsewhere(&c.agent))
+	if p.desk != nil || k != nil || err != nil || made.otherDoors(&c.agent) != nil || k.Decided() != nil || p.stoppers != nil {
+		t.Errorf("there is a desk: %v %v %v %v", p.desk, k, err, made.otherDoors(&c.agent))
 	}
 	next := http.NewServeMux()
 	if got := c.desk.WithoutSessions(next); got != http.Handler(next) {

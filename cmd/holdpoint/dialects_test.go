@@ -134,7 +134,7 @@ func TestOneLineIsADialect(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			h, err := newMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)).proxyFor(&c.agent)
+			h, err := newHandlerMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)).proxyFor(&c.agent)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -79,7 +79,7 @@ func doctorCommand(args []string, t terminal) int {
 		return exitMisuse
 	}
 	switch report.Verdict {
-	case doctor.Cannot:
+	case doctor.CannotTranslate:
 		return exitError
 	case doctor.NoStream:
 		return exitMisuse

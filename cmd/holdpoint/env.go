@@ -23,7 +23,7 @@ func ownNames(environment map[string]string, list []variables.Variable) (unknown
 	for name := range environment {
 		switch {
 		case !strings.HasPrefix(name, prefix) || known[name]:
-		case fromKubernetes.MatchString(name):
+		case kubernetesVariable.MatchString(name):
 			injected = append(injected, name)
 		default:
 			unknown = append(unknown, name)
@@ -34,16 +34,16 @@ func ownNames(environment map[string]string, list []variables.Variable) (unknown
 	return unknown, injected
 }
 
-// fromKubernetes matches the variables that Kubernetes sets in every pod of a namespace with a
+// kubernetesVariable matches the variables that Kubernetes sets in every pod of a namespace with a
 // Service called holdpoint: HOLDPOINT_SERVICE_HOST, HOLDPOINT_SERVICE_PORT,
 // HOLDPOINT_SERVICE_PORT_HTTP, HOLDPOINT_PORT, HOLDPOINT_PORT_7080_TCP and so on. Kubernetes does
 // not set them if the pod's enableServiceLinks is false.
-var fromKubernetes = regexp.MustCompile(`_SERVICE_HOST$|_SERVICE_PORT(_.*)?$|_PORT$|_PORT_[0-9]+_`)
+var kubernetesVariable = regexp.MustCompile(`_SERVICE_HOST$|_SERVICE_PORT(_.*)?$|_PORT$|_PORT_[0-9]+_`)
 
-// removed maps each variable of earlier versions, without prefix, to a text that says what to set
-// instead. If such a variable is set, also for a route, the start fails with that text. The first
-// release, v0.1.0, starts with an empty map.
-var removed = map[string]string{
+// removedVariables maps each variable of earlier versions, without prefix, to a text that says what
+// to set instead. If such a variable is set, also for a route, the start fails with that text. The
+// first release, v0.1.0, starts with an empty map.
+var removedVariables = map[string]string{
 	"ADK_ASK":                 textNowExternal,
 	"AGNO_INPUT":              textNowInput,
 	"AGNO_EXTERNAL":           textNowExternal,
@@ -56,13 +56,13 @@ var removed = map[string]string{
 
 // unknownName returns the error for a variable that is not in list.
 func unknownName(name string, list []variables.Variable) error {
-	if remedy, ok := removed[strings.TrimPrefix(strings.TrimPrefix(name, routeName.FindString(name)), prefix)]; ok {
+	if remedy, ok := removedVariables[strings.TrimPrefix(strings.TrimPrefix(name, routeName.FindString(name)), prefix)]; ok {
 		return fmt.Errorf(textRemoved, name, remedy)
 	}
 	if slices.ContainsFunc(injectVariables(), func(v variables.Variable) bool { return v.Name == name }) {
 		return fmt.Errorf(textInjectOnly, name)
 	}
-	if err := ofAllRoutes(name, list); err != nil {
+	if err := checkNotForRoute(name, list); err != nil {
 		return err
 	}
 	return fmt.Errorf(textUnknown, name, nearest(name, list))
@@ -73,12 +73,13 @@ func unknownName(name string, list []variables.Variable) error {
 // one.
 func nearest(name string, list []variables.Variable) string {
 	return slices.MinFunc(list, func(a, b variables.Variable) int {
-		return cmp.Or(cmp.Compare(distance(name, a.Name), distance(name, b.Name)), cmp.Compare(rest(name, a), rest(name, b)))
+		return cmp.Or(cmp.Compare(distance(name, a.Name), distance(name, b.Name)), cmp.Compare(prefixDistance(name, a), prefixDistance(name, b)))
 	}).Name
 }
 
-// rest returns 0 if the name of the variable v begins with the parameter name, and 1 otherwise.
-func rest(name string, v variables.Variable) int {
+// prefixDistance returns 0 if the name of the variable v begins with the parameter name, and 1
+// otherwise.
+func prefixDistance(name string, v variables.Variable) int {
 	if strings.HasPrefix(v.Name, name) {
 		return 0
 	}

@@ -27,21 +27,21 @@ import (
 // A handlerMaker makes the handlers of the agents. It has the settings and the parts of the program
 // that all handlers share.
 type handlerMaker struct {
-	settings *settings
-	store    store.Store // counts the calls to it in the metrics
-	gate     *principal.Gate
-	events   events
-	posted   func(store.Key)
-	forgets  func() bool // reports whether the store may lose the note that an answer was sent
-	spans    *trace.Part
-	logger   *slog.Logger
+	settings       *settings
+	store          store.Store // counts the calls to it in the metrics
+	gate           *principal.Gate
+	events         events
+	onNotices      func(store.Key)
+	storeMayForget func() bool // reports whether the store may lose the note that an answer was sent
+	spans          *trace.Part
+	logger         *slog.Logger
 }
 
-// newMaker returns a handlerMaker for the store kept. It has no audit log, and it takes for granted
-// that the store loses nothing.
-func newMaker(s *settings, kept store.Store, logger *slog.Logger) *handlerMaker {
-	happens := newEvents(s, nil)
-	return &handlerMaker{settings: s, store: happens.metrics.Store(kept), gate: s.who.New(logger), events: happens, forgets: func() bool { return false }, logger: logger}
+// newHandlerMaker returns a handlerMaker for the given store. It has no audit log, and it takes for
+// granted that the store loses nothing.
+func newHandlerMaker(s *settings, threadStore store.Store, logger *slog.Logger) *handlerMaker {
+	receivers := newEvents(s, nil)
+	return &handlerMaker{settings: s, store: receivers.metrics.Store(threadStore), gate: s.identity.New(logger), events: receivers, storeMayForget: func() bool { return false }, logger: logger}
 }
 
 // proxyFor returns the proxy for one agent. The proxies of all agents share the store and the other
@@ -79,11 +79,11 @@ func (m *handlerMaker) options(a *Agent) (proxy.Options, error) {
 		StoreInMemory:  s.store.InMemory(),
 		Events:         m.events.sink(),
 		Notices:        m.events.notices(),
-		OnNotices:      m.posted,
+		OnNotices:      m.onNotices,
 		RunEnded:       m.events.metrics.RunEnded,
 		EventsRequired: s.audit.Required,
-		ShowPrincipal:  s.who.Show,
-		OtherDoors:     m.elsewhere(a),
+		ShowPrincipal:  s.identity.Show,
+		OtherDoors:     m.otherDoors(a),
 		Tracer:         m.tracer(),
 		Logger:         m.logger,
 	}
@@ -124,19 +124,19 @@ func (m *handlerMaker) handlers() (service, []servedAgent, error) {
 	return rt, all, err
 }
 
-// elsewhere returns the settings by which the proxy of the agent a handles decisions that were made
-// at the desk (the web page of approvers). It returns nil if there is no desk.
-func (m *handlerMaker) elsewhere(a *Agent) *proxy.OtherDoors {
+// otherDoors returns the settings by which the proxy of the agent a handles decisions that were
+// made at the desk (the web page of approvers). It returns nil if there is no desk.
+func (m *handlerMaker) otherDoors(a *Agent) *proxy.OtherDoors {
 	d := &m.settings.desk
 	if !d.IsOn() {
 		return nil
 	}
 	e := &proxy.OtherDoors{
 		KeepsInput:     m.settings.store.InMemory() || m.settings.store.Ring().Seals(),
-		StoreMayForget: m.forgets,
+		StoreMayForget: m.storeMayForget,
 		Tools:          d.Tools == "keep",
 	}
-	if d.Carry == "home" && !a.others {
+	if d.Carry == "home" && !a.servedElsewhere {
 		e.Home = homeOf(a)
 	}
 	if a.deskHeaders != nil {
@@ -160,11 +160,11 @@ func homeOf(a *Agent) string {
 // maxJudges is the number of agents of other processes whose handlers are cached.
 const maxJudges = 256
 
-// judges returns a function that returns the handler for an agent that another process serves. Such
-// a handler judges a decision by the record of its question, with the dialect of the record and the
-// options of this process. It sends nothing to a backend. The function returns nil for a dialect
-// that this version does not have.
-func (m *handlerMaker) judges() func(agent, dialect string) api.Agent {
+// otherAgents returns a function that returns the handler for an agent that another process serves.
+// Such a handler judges a decision by the record of its question, with the dialect of the record
+// and the options of this process. It sends nothing to a backend. The function returns nil for a
+// dialect that this version does not have.
+func (m *handlerMaker) otherAgents() func(agent, dialect string) api.Agent {
 	type of struct{ agent, dialect string }
 	var mu sync.Mutex
 	known := map[of]*proxy.Handler{}
@@ -178,7 +178,7 @@ func (m *handlerMaker) judges() func(agent, dialect string) api.Agent {
 		if !slices.Contains(first.dialects.Names(), dialect) {
 			return nil // a newer version asked the question
 		}
-		a := &Agent{others: true, AgentSettings: proxy.AgentSettings{Name: agent, Client: proxy.ClientAuto}, Dialect: dialect, dialects: first.dialects, deskHeaders: first.deskHeaders}
+		a := &Agent{servedElsewhere: true, AgentSettings: proxy.AgentSettings{Name: agent, Client: proxy.ClientAuto}, Dialect: dialect, dialects: first.dialects, deskHeaders: first.deskHeaders}
 		a.Upstream.URL = &url.URL{Scheme: "http", Host: "no.agent.invalid"}
 		h, err := m.proxyFor(a)
 		if err != nil {
@@ -193,21 +193,21 @@ func (m *handlerMaker) judges() func(agent, dialect string) api.Agent {
 	}
 }
 
-// waitsForChat logs the settings because of which Holdpoint cannot send a decision of the desk to
+// warnChatOnly logs the settings because of which Holdpoint cannot send a decision of the desk to
 // the agent at once, but only with the chat's next request.
-func (m *handlerMaker) waitsForChat(agents []servedAgent) {
+func (m *handlerMaker) warnChatOnly(agents []servedAgent) {
 	s := m.settings
 	if len(agents) == 0 || !s.desk.IsOn() {
 		return // without an agent or a desk there are no decisions to send
 	}
 	var why []string
-	if !m.elsewhere(agents[0].Agent).KeepsInput {
+	if !m.otherDoors(agents[0].Agent).KeepsInput {
 		why = append(why, textNoStoreKeys)
 	}
 	switch {
 	case s.store.MayLose():
 		why = append(why, textNoReplicas)
-	case s.desk.CarryWithin > 0 && m.forgets():
+	case s.desk.CarryWithin > 0 && m.storeMayForget():
 		why = append(why, textStandby)
 	}
 	if s.desk.CarryWithin == 0 {
@@ -256,7 +256,7 @@ func newEvents(s *settings, log *audit.Part) events {
 	return events{
 		metrics: metrics.New(metrics.Options{Version: readBuild().Version, Dialects: s.dialects.Names(), Codes: codes, Agents: s.agentNames(), Head: log.Head}),
 		audit:   log,
-		webhook: s.webhook.Maker(s.who.Show == principal.ShowName, s.desk.URL.URL),
+		webhook: s.webhook.Maker(s.identity.Show == principal.ShowName, s.desk.URL.URL),
 	}
 }
 
@@ -277,17 +277,17 @@ func (e events) notices() func(*event.Event) (store.Notice, bool) {
 	return e.webhook.Notice
 }
 
-// byTime sends the event of a pause that ended because its time was over to the metrics and the
-// audit log. It does nothing if the result does not end a pause in this way.
-func (e events) byTime(key store.Key, result *store.Result) {
+// recordExpiry sends the event of a pause that ended because its time was over to the metrics and
+// the audit log. It does nothing if the result does not end a pause in this way.
+func (e events) recordExpiry(key store.Key, result *store.Result) {
 	if happened := proxy.EndedByTime(key, result); happened != nil {
 		_ = e.sink().Take(happened) // a sink logs its own failures
 	}
 }
 
-// noticesByTime returns the function that makes the webhook's notices when a pause has ended
+// expiryNotices returns the function that makes the webhook's notices when a pause has ended
 // because its time was over. It returns nil without a webhook.
-func (e events) noticesByTime() func(store.Key, *store.Result) []store.Notice {
+func (e events) expiryNotices() func(store.Key, *store.Result) []store.Notice {
 	if e.webhook == nil {
 		return nil
 	}
@@ -304,9 +304,9 @@ func (e events) noticesByTime() func(store.Key, *store.Result) []store.Notice {
 	}
 }
 
-// noticesLost returns the function that the store calls with the number of notices that it has
+// onNoticesLost returns the function that the store calls with the number of notices that it has
 // dropped because the webhook's receiver did not accept them. The function counts and logs them.
-func (e events) noticesLost(logger *slog.Logger) func(int) {
+func (e events) onNoticesLost(logger *slog.Logger) func(int) {
 	return func(n int) {
 		for range n {
 			e.metrics.Webhook(webhook.ResultLost, 0)

@@ -93,7 +93,7 @@ const (
 
 // runInject runs `holdpoint inject`: it serves the webhook until a signal ends it.
 func runInject(environ []string, stderr *os.File) int {
-	began := time.Now()
+	started := time.Now()
 	s, err := loadInject(environ)
 	if err != nil {
 		fmt.Fprintln(stderr, err)
@@ -106,7 +106,7 @@ func runInject(environ []string, stderr *os.File) int {
 	logger.Info("holdpoint inject", "version", readBuild().Version, "image", s.injector.Image)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	secure, ready, err := certificateOf(ctx, s, began, logger)
+	secure, ready, err := keepCertificate(ctx, s, started, logger)
 	if err != nil {
 		logger.Error(logNoStart, "err", err)
 		return exitError
@@ -118,7 +118,7 @@ func runInject(environ []string, stderr *os.File) int {
 	}
 	var server *server
 	handler := injector.Handler(&inject.Injector{Image: s.injector.Image, Check: checkSidecar},
-		func() bool { return ready() && !server.ending.Load() }, logger)
+		func() bool { return ready() && !server.isDraining.Load() }, logger)
 	server = newServer(handler, func(context.Context) error { return nil }, logger)
 	server.delay, server.timeout = injectDelay, injectTimeout
 	server.http.ReadTimeout, server.http.WriteTimeout = injectTimeout, 2*injectTimeout
@@ -126,13 +126,13 @@ func runInject(environ []string, stderr *os.File) int {
 	return server.serve(tls.NewListener(listener, secure), signals)
 }
 
-// certificateOf starts the goroutine that keeps the webhook's certificate current. If certificate
+// keepCertificate starts the goroutine that keeps the webhook's certificate current. If certificate
 // files are set, the goroutine reads them again when they change. Otherwise it makes and renews a
 // certificate with a Keeper. The function ready reports whether the API server trusts the
 // certificate.
-func certificateOf(ctx context.Context, s *injectSettings, began time.Time, logger *slog.Logger) (secure *tls.Config, ready func() bool, err error) {
+func keepCertificate(ctx context.Context, s *injectSettings, started time.Time, logger *slog.Logger) (secure *tls.Config, ready func() bool, err error) {
 	if files := s.injector.Files(); files != nil {
-		reloads := &reloader{logger: logger, began: began}
+		reloads := &reloader{logger: logger, startTime: started}
 		reloads.add(prefix+"INJECT_*_FILE", func() error { _, err := files.Reload(); return err }, files.Names()...)
 		go reloads.watch(ctx)
 		return files.Server("http/1.1"), func() bool { return true }, nil

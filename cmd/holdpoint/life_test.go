@@ -603,18 +603,18 @@ func TestTheTimesOfTheEnd(t *testing.T) {
 					return nil
 				}
 				s := newServer(nil, drain, slog.New(slog.DiscardHandler))
-				s.delay, s.timeout, s.probes = tt.delay, tt.timeout, admin.New(admin.Options{})
+				s.delay, s.timeout, s.adminServer = tt.delay, tt.timeout, admin.New(admin.Options{})
 				l := &quietListener{closed: make(chan struct{})}
 				signals, code := make(chan os.Signal, 2), make(chan int, 1)
 				go func() { code <- s.serve(l, signals) }()
 				var closes time.Duration
 				go func() { <-l.closed; closes = time.Since(signalled) }()
 				synctest.Wait()
-				if st := s.probes.Status(); !st.Started || st.Draining {
+				if st := s.adminServer.Status(); !st.Started || st.Draining {
 					t.Errorf("at first: %+v", st)
 				}
 				if tt.drained > 0 {
-					s.begin(s.delay, byDrain)
+					s.beginDrain(s.delay, byDrain)
 					time.Sleep(tt.drained)
 				}
 				if tt.interrupt {
@@ -623,7 +623,7 @@ func TestTheTimesOfTheEnd(t *testing.T) {
 					signals <- syscall.SIGTERM
 				}
 				synctest.Wait()
-				if !s.probes.Status().Draining {
+				if !s.adminServer.Status().Draining {
 					t.Error("still ready after the signal")
 				}
 				if tt.second > 0 {
@@ -652,7 +652,7 @@ const storeTimeoutOfProxy = 5 * time.Second
 func TestRequestsWhileItEnds(t *testing.T) {
 	s := newServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }), nil, slog.New(slog.DiscardHandler))
 	for _, ending := range []bool{false, true} {
-		s.ending.Store(ending)
+		s.isDraining.Store(ending)
 		w := httptest.NewRecorder()
 		s.http.Handler.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 		if got := w.Header().Get("Connection") == "close"; got != ending || w.Body.String() != "ok" {
@@ -677,13 +677,13 @@ func TestDrainedAtTheDesk(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Start()
-	p := &program{settings: c, logger: logger, desk: d, probes: admin.New(admin.Options{})}
+	p := &program{settings: c, logger: logger, desk: d, adminServer: admin.New(admin.Options{})}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	go p.probes.Serve(l)
-	defer p.probes.Close()
+	go p.adminServer.Serve(l)
+	defer p.adminServer.Close()
 	signals := make(chan os.Signal, 1)
 	signals <- syscall.SIGTERM
 	if code := p.waitAtDesk(signals); code != exitOK {

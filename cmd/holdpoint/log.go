@@ -50,28 +50,28 @@ func logStart(s *settings, logger *slog.Logger) {
 	}
 	logger.Debug("configuration", attrs...)
 	warnOrigins(s, logger)
-	logWho(s, logger)
+	logIdentification(s, logger)
 }
 
 // warnOrigins logs a warning for each agent whose responses every web page may read.
 func warnOrigins(s *settings, logger *slog.Logger) {
 	warn := func(list origins, name string) {
-		if list.everybody() {
+		if list.allowsAll() {
 			logger.Warn(logEveryOrigin, "variable", name)
 		}
 	}
 	warn(s.agent.CORSOrigins, prefix+"CORS_ORIGINS")
 	for _, r := range s.routes {
-		if name := r.prefix + "CORS_ORIGINS"; r.own[name] {
+		if name := r.prefix + "CORS_ORIGINS"; r.ownVariables[name] {
 			warn(r.CORSOrigins, name)
 		}
 	}
 }
 
-// logWho logs how users are identified. It warns about ways in which one user could pose as
-// another.
-func logWho(s *settings, logger *slog.Logger) {
-	who := &s.who
+// logIdentification logs how users are identified. It warns about ways in which one user could pose
+// as another.
+func logIdentification(s *settings, logger *slog.Logger) {
+	who := &s.identity
 	var attrs []any
 	if s.agent.Name != "" {
 		attrs = append(attrs, "agent", s.agent.Name)
@@ -86,7 +86,7 @@ func logWho(s *settings, logger *slog.Logger) {
 			from = fmt.Sprintf(textClaim, who.JWTClaim, who.JWTIssuer)
 		}
 		logger.Info("each thread belongs to the principal of its first run", append(attrs, "principal", from, "keys", who.Keys().String(), "thread_namespace", who.ThreadNamespace)...)
-	case everywhere(listen):
+	case listensOnAll(listen):
 		logger.Warn(logNoUsersPublic, append(attrs, "listen", listen)...)
 	default:
 		logger.Warn(logNoUsers, attrs...)
@@ -107,8 +107,8 @@ func logWho(s *settings, logger *slog.Logger) {
 	}
 }
 
-// everywhere reports whether a listener at this address listens at all addresses of the machine.
-func everywhere(listen string) bool {
+// listensOnAll reports whether a listener at this address listens at all addresses of the machine.
+func listensOnAll(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	return err == nil && (host == "" || net.ParseIP(host).IsUnspecified())
 }

@@ -180,7 +180,7 @@ func command(args, environ []string, list dialects.List, t terminal) int {
 	case "drain":
 		return drain(environ, t.out, t.err)
 	case "reload":
-		return readAgain(environ, t.out, t.err)
+		return requestReload(environ, t.out, t.err)
 	case "version":
 		printVersion(t.out)
 		return exitOK

@@ -20,9 +20,9 @@ import (
 type memorySettings struct {
 	Memory memoryLimit `env:"MEMORY" doc:"how much memory the process may use: a size, or off. Without it the value of GOMEMLIMIT counts, else nine tenths of the container's limit. HOLDPOINT_MAX_CONNECTIONS, STORE_BYTES, BODY_BYTES, MAX_REQUEST_BYTES, MAX_FRAME_BYTES and TRANSCRIPT_BYTES follow from it where they are not set, each at most its default (docs/operations.md#bounds-of-memory)"`
 
-	from     string          // origin of the limit, if the variable is not set
-	followed map[string]bool // variables whose value is derived from the limit
-	setGo    bool            // GOMEMLIMIT is not set, so the method start sets Go's limit
+	limitOrigin string          // origin of the limit, if the variable is not set
+	derived     map[string]bool // variables whose value is derived from the limit
+	setsGoLimit bool            // GOMEMLIMIT is not set, so the method start sets Go's limit
 }
 
 // A memoryLimit is a number of bytes, or 0 for no limit. It can exceed the largest variables.Size.
@@ -62,14 +62,14 @@ func (m memoryLimit) String() string {
 func (s *memorySettings) read(environment map[string]string, container fs.FS) {
 	// loadFor reads the group again, and reports its errors
 	variables.Group{Prefix: prefix, Options: s}.Read(environment)
-	s.setGo = environment["GOMEMLIMIT"] == ""
+	s.setsGoLimit = environment["GOMEMLIMIT"] == ""
 	if environment[prefix+"MEMORY"] != "" {
 		return
 	}
 	if n, err := variables.ParseSize(environment["GOMEMLIMIT"], math.MaxInt64); err == nil {
-		s.Memory, s.from = memoryLimit(n), "GOMEMLIMIT"
+		s.Memory, s.limitOrigin = memoryLimit(n), "GOMEMLIMIT"
 	} else if n := containerLimit(container) / 10 * 9 &^ (1<<20 - 1); n > 0 {
-		s.Memory, s.from = memoryLimit(n), textNineTenths
+		s.Memory, s.limitOrigin = memoryLimit(n), textNineTenths
 	}
 }
 
@@ -77,7 +77,7 @@ func (s *memorySettings) read(environment map[string]string, container fs.FS) {
 // when the memory in use comes near the limit.
 func (s *memorySettings) start(logger *slog.Logger) {
 	s.logStart(logger)
-	if s.Memory > 0 && s.setGo {
+	if s.Memory > 0 && s.setsGoLimit {
 		debug.SetMemoryLimit(int64(s.Memory))
 	}
 }
@@ -85,17 +85,17 @@ func (s *memorySettings) start(logger *slog.Logger) {
 // logStart logs that the bounds which are not set are derived from the limit.
 func (s *memorySettings) logStart(logger *slog.Logger) {
 	if s.Memory > 0 {
-		logger.Info(fmt.Sprintf("bounds of memory that are not set follow from %s (%s)", s.Memory, cmp.Or(s.from, prefix+"MEMORY")))
+		logger.Info(fmt.Sprintf("bounds of memory that are not set follow from %s (%s)", s.Memory, cmp.Or(s.limitOrigin, prefix+"MEMORY")))
 	}
 }
 
-// origin returns a text that says from which limit the value of a variable is derived. It returns
+// originOf returns a text that says from which limit the value of a variable is derived. It returns
 // "" if the variable is set or has its default.
-func (s *memorySettings) origin(name string) string {
+func (s *memorySettings) originOf(name string) string {
 	switch {
 	case name == prefix+"MEMORY":
-		return s.from
-	case s.followed[name]:
+		return s.limitOrigin
+	case s.derived[name]:
 		return textOfLimit
 	}
 	return ""
@@ -126,17 +126,17 @@ func (m memoryLimit) bounds(request int64) map[string]int64 {
 	}
 }
 
-// fill returns the environment together with the bounds that are derived from the limit. It keeps
-// the bounds that are set, and derives no bound that exceeds its default. The parameter defaults
-// has all variables.
-func (s *memorySettings) fill(environment map[string]string, defaults []variables.Variable) map[string]string {
+// withBounds returns the environment together with the bounds that are derived from the limit. It
+// keeps the bounds that are set, and derives no bound that exceeds its default. The parameter
+// defaults has all variables.
+func (s *memorySettings) withBounds(environment map[string]string, defaults []variables.Variable) map[string]string {
 	if s.Memory == 0 {
 		return environment
 	}
 	// 0 if it is not set or not a valid size
 	request, _ := variables.ParseSize(environment[prefix+"MAX_REQUEST_BYTES"], math.MaxInt32)
 	bounds := s.Memory.bounds(request)
-	environment, s.followed = maps.Clone(environment), map[string]bool{}
+	environment, s.derived = maps.Clone(environment), map[string]bool{}
 	for _, v := range defaults {
 		n, has := bounds[strings.TrimPrefix(v.Name, prefix)]
 		most, _ := variables.ParseSize(v.Default, math.MaxInt64)
@@ -146,7 +146,7 @@ func (s *memorySettings) fill(environment map[string]string, defaults []variable
 		if strings.HasSuffix(v.Name, "_BYTES") {
 			n &^= 1<<10 - 1 // round down to whole KiB, which are easier to read
 		}
-		environment[v.Name], s.followed[v.Name] = strconv.FormatInt(n, 10), true
+		environment[v.Name], s.derived[v.Name] = strconv.FormatInt(n, 10), true
 	}
 	return environment
 }

@@ -18,8 +18,8 @@ import (
 // contains neither of them.
 type origins []string
 
-// everybody is the value that allows the pages of all origins.
-const everybody = "*"
+// allOrigins is the value that allows the pages of all origins.
+const allOrigins = "*"
 
 // UnmarshalText reads the value of HOLDPOINT_CORS_ORIGINS.
 func (o *origins) UnmarshalText(text []byte) error {
@@ -36,7 +36,7 @@ func (o *origins) UnmarshalText(text []byte) error {
 	switch {
 	case *o == nil:
 		return errors.New(textNotOrigin)
-	case len(*o) > 1 && o.everybody():
+	case len(*o) > 1 && o.allowsAll():
 		return errors.New(textStarAndList)
 	}
 	return nil
@@ -45,11 +45,11 @@ func (o *origins) UnmarshalText(text []byte) error {
 // String returns the origins with semicolons between them.
 func (o origins) String() string { return strings.Join(o, ";") }
 
-func (o origins) everybody() bool { return slices.Contains(o, everybody) }
+func (o origins) allowsAll() bool { return slices.Contains(o, allOrigins) }
 
-// pagesOwn has the URL schemes that cannot be the scheme of an origin: no page is loaded from such
-// a URL, or the page has no origin.
-var pagesOwn = map[string]bool{"file": true, "data": true, "blob": true, "javascript": true, "about": true, "ws": true, "wss": true}
+// schemesWithoutOrigin has the URL schemes that cannot be the scheme of an origin: no page is
+// loaded from such a URL, or the page has no origin.
+var schemesWithoutOrigin = map[string]bool{"file": true, "data": true, "blob": true, "javascript": true, "about": true, "ws": true, "wss": true}
 
 var (
 	schemePattern = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*$`)
@@ -61,7 +61,7 @@ var (
 // would never match. Package rs/cors accepts a * anywhere, so https://app* would allow
 // https://app.evil.example. Holdpoint accepts a * only for the first labels of a host name.
 func checkOrigin(v string) error {
-	if v == everybody {
+	if v == allOrigins {
 		return nil
 	}
 	if strings.EqualFold(v, "null") {
@@ -71,7 +71,7 @@ func checkOrigin(v string) error {
 	if !ok {
 		return errors.New(textOriginNoScheme)
 	}
-	if !schemePattern.MatchString(scheme) || pagesOwn[strings.ToLower(scheme)] {
+	if !schemePattern.MatchString(scheme) || schemesWithoutOrigin[strings.ToLower(scheme)] {
 		return fmt.Errorf(textOriginScheme, scheme)
 	}
 	if at := strings.IndexAny(rest, "/?#@\\"); at >= 0 {

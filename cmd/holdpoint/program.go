@@ -31,19 +31,19 @@ type (
 
 // A background is a part that runs a function in a goroutine until the part is stopped.
 type background struct {
-	do  func(ctx context.Context)
-	end context.CancelFunc
+	do     func(ctx context.Context)
+	cancel context.CancelFunc
 }
 
 // Start starts the goroutine.
 func (b *background) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
-	b.end = cancel
+	b.cancel = cancel
 	go b.do(ctx)
 }
 
 // Stop cancels the function's context. It does not wait for the function to return.
-func (b *background) Stop() { b.end() }
+func (b *background) Stop() { b.cancel() }
 
 // A program has the parts of `holdpoint run` or `holdpoint desk`. Both commands make and start
 // their parts in the same order.
@@ -51,13 +51,13 @@ type program struct {
 	settings *settings
 	logger   *slog.Logger
 	screen   *os.File // where a token is shown that the desk has made
-	stops    []stopper
-	reloads  *reloader
+	stoppers []stopper
+	reloader *reloader
 
-	probes   *admin.Server // nil if HOLDPOINT_ADMIN_LISTEN is off
-	handler  service       // nil in `holdpoint desk`, and so is listener
-	listener net.Listener
-	desk     *desk.Server // nil without a desk in this process
+	adminServer *admin.Server // nil if HOLDPOINT_ADMIN_LISTEN is off
+	handler     service       // nil in `holdpoint desk`, and so is listener
+	listener    net.Listener
+	desk        *desk.Server // nil without a desk in this process
 }
 
 // start starts a part, and registers it so that stop stops it.
@@ -66,27 +66,27 @@ func (p *program) start(part any) {
 		s.Start()
 	}
 	if s, is := part.(stopper); is {
-		p.stops = append(p.stops, s)
+		p.stoppers = append(p.stoppers, s)
 	}
 }
 
 // stop stops the started parts, in reverse order.
 func (p *program) stop() {
-	for _, s := range slices.Backward(p.stops) {
+	for _, s := range slices.Backward(p.stoppers) {
 		s.Stop()
 	}
 }
 
 // A failure is the reason why the program did not start.
 type failure struct {
-	what string
-	args []any
-	code int
+	message string
+	args    []any
+	code    int
 }
 
-func failed(what string, err error) *failure { return &failure{what, []any{"err", err}, exitError} }
+func failureOf(what string, err error) *failure { return &failure{what, []any{"err", err}, exitError} }
 
-func cannotListen(variable string, err error) *failure {
+func listenFailure(variable string, err error) *failure {
 	return &failure{logNoListen, []any{"variable", variable, "err", err}, exitError}
 }
 
@@ -96,12 +96,12 @@ func (p *program) build(ctx context.Context) *failure {
 	s, logger := p.settings, p.logger
 	log, err := s.audit.New(ctx, logger)
 	if err != nil {
-		return failed(logNoAudit, err)
+		return failureOf(logNoAudit, err)
 	}
 	if log != nil {
 		p.start(log)
 	}
-	happens := newEvents(s, log)
+	receivers := newEvents(s, log)
 	var spans *trace.Part
 	if !s.deskOnly {
 		if spans, err = trace.NewPart(readBuild().Version, logger); err != nil {
@@ -111,64 +111,64 @@ func (p *program) build(ctx context.Context) *failure {
 	if spans != nil {
 		p.start(spans)
 	}
-	if p.probes, err = s.admin.New(readBuild(), happens.metrics.Handler(), logger); err != nil {
-		return cannotListen("HOLDPOINT_ADMIN_LISTEN", err)
+	if p.adminServer, err = s.admin.New(readBuild(), receivers.metrics.Handler(), logger); err != nil {
+		return listenFailure("HOLDPOINT_ADMIN_LISTEN", err)
 	}
-	p.start(&runningPart{p.probes.Close})
+	p.start(&runningPart{p.adminServer.Close})
 
-	kept, err := p.openStore(ctx, happens)
+	threadStore, err := p.openStore(ctx, receivers)
 	if err != nil {
-		return failed(logNoStore, err)
+		return failureOf(logNoStore, err)
 	}
-	p.start(kept)
-	measured := happens.metrics.Store(kept)
-	hook, err := s.webhook.New(kept, happens.metrics.Webhook, logger)
+	p.start(threadStore)
+	measured := receivers.metrics.Store(threadStore)
+	hook, err := s.webhook.New(threadStore, receivers.metrics.Webhook, logger)
 	if err != nil {
-		return failed(logNoWebhook, err)
+		return failureOf(logNoWebhook, err)
 	}
-	made := &handlerMaker{settings: s, store: measured, gate: s.who.New(logger), events: happens, forgets: kept.Forgets, spans: spans, logger: logger}
+	maker := &handlerMaker{settings: s, store: measured, gate: s.identity.New(logger), events: receivers, storeMayForget: threadStore.Forgets, spans: spans, logger: logger}
 	if hook != nil {
-		made.posted = hook.Wake
+		maker.onNotices = hook.Wake
 	}
 	var agents []servedAgent
 	if !s.deskOnly {
-		if p.handler, agents, err = made.handlers(); err != nil {
-			return failed(logNoStart, err)
+		if p.handler, agents, err = maker.handlers(); err != nil {
+			return failureOf(logNoStart, err)
 		}
 		if p.listener, err = s.front.Listen.Address.Listen(); err != nil {
 			return &failure{logNoListen, withListenHint(err, "variable", "HOLDPOINT_LISTEN", "err", err), exitError}
 		}
 	}
-	p.probes.Agents(probedAgents(agents))
+	p.adminServer.Agents(probedAgents(agents))
 	if hook != nil {
 		p.start(hook)
 	}
-	if made.gate != nil {
-		p.start(made.gate)
+	if maker.gate != nil {
+		p.start(maker.gate)
 	}
-	carrier := p.startCarrier(made, kept, agents)
-	if err := p.startDesk(made, agents, carrier); err != nil {
-		return cannotListen("HOLDPOINT_DESK_LISTEN", err)
+	carrier := p.startCarrier(maker, threadStore, agents)
+	if err := p.startDesk(maker, agents, carrier); err != nil {
+		return listenFailure("HOLDPOINT_DESK_LISTEN", err)
 	}
-	p.start(&background{do: func(ctx context.Context) { newCalm().run(ctx.Done()) }})
-	p.start(&background{do: func(ctx context.Context) { p.probes.Watch(ctx, reaches(kept, happens.metrics)) }})
-	p.start(&background{do: func(ctx context.Context) { happens.metrics.Watch(ctx, measured) }})
+	p.start(&background{do: func(ctx context.Context) { newMemoryReleaser().run(ctx.Done()) }})
+	p.start(&background{do: func(ctx context.Context) { p.adminServer.Watch(ctx, storeProbe(threadStore, receivers.metrics)) }})
+	p.start(&background{do: func(ctx context.Context) { receivers.metrics.Watch(ctx, measured) }})
 
-	p.addReloads(made, kept, hook, log, agents)
-	p.probes.Reloads(func() (failed int) { _, failed = p.reloads.run(); return failed })
-	p.start(&background{do: p.reloads.watch})
+	p.addReloads(maker, threadStore, hook, log, agents)
+	p.adminServer.Reloads(func() (failed int) { _, failed = p.reloader.runAll(); return failed })
+	p.start(&background{do: p.reloader.watch})
 	return nil
 }
 
 // addReloads registers the settings and files that are read again at HUP. They are read again, and
 // this is logged, in the order in which addReloads registers them.
-func (p *program) addReloads(made *handlerMaker, kept *stores.Store, hook *webhook.Part, log *audit.Part, agents []servedAgent) {
-	s, add := p.settings, p.reloads.add
+func (p *program) addReloads(maker *handlerMaker, threadStore *stores.Store, hook *webhook.Part, log *audit.Part, agents []servedAgent) {
+	s, add := p.settings, p.reloader.add
 	p.reloadAgents(agents)
-	add(prefix+"STORE_KEYS_FILE", kept.ReloadKeys(), s.store.Keys.File)
-	add(prefix+"STORE", kept.ReloadLogin(), s.store.LoginFiles()...)
-	if made.gate != nil && s.who.Key.File != "" {
-		add(prefix+"PRINCIPAL_KEY_FILE", made.gate.Reload, s.who.Key.File)
+	add(prefix+"STORE_KEYS_FILE", threadStore.ReloadKeys(), s.store.Keys.File)
+	add(prefix+"STORE", threadStore.ReloadLogin(), s.store.LoginFiles()...)
+	if maker.gate != nil && s.identity.Key.File != "" {
+		add(prefix+"PRINCIPAL_KEY_FILE", maker.gate.Reload, s.identity.Key.File)
 	}
 	if log.HasFile() {
 		add(prefix+"AUDIT", log.Reload)
@@ -198,7 +198,7 @@ func (p *program) reloadCertificates(what string, set *certificates.Set, changed
 	if set == nil {
 		return
 	}
-	p.reloads.add(what, func() error {
+	p.reloader.add(what, func() error {
 		is, err := set.Reload()
 		if is {
 			changed()
@@ -218,28 +218,28 @@ func probedAgents(agents []servedAgent) []admin.Agent {
 }
 
 // openStore opens the store. The events that the store reports go to happens and the metrics.
-func (p *program) openStore(ctx context.Context, happens events) (*stores.Store, error) {
-	kept, err := p.settings.store.New(ctx, stores.Options{
-		Share: p.settings.runs.AddressShare.Share(), LongestLease: proxy.LeaseTime, OnEnded: happens.byTime,
-		Notices: happens.noticesByTime(), NoticesLost: happens.noticesLost(p.logger), OnEvicted: happens.metrics.Evicted, Logger: p.logger,
+func (p *program) openStore(ctx context.Context, receivers events) (*stores.Store, error) {
+	threadStore, err := p.settings.store.New(ctx, stores.Options{
+		Share: p.settings.runs.AddressShare.Share(), LongestLease: proxy.LeaseTime, OnEnded: receivers.recordExpiry,
+		Notices: receivers.expiryNotices(), NoticesLost: receivers.onNoticesLost(p.logger), OnEvicted: receivers.metrics.Evicted, Logger: p.logger,
 	})
 	if err != nil {
 		return nil, err
 	}
 	p.settings.warnBounds(p.logger)
-	return kept, nil
+	return threadStore, nil
 }
 
 // startCarrier starts the carrier, which sends the desk's decisions to the agents. It returns nil
 // if this process has no carrier. A decision then reaches the agent only with the chat's next
 // request.
-func (p *program) startCarrier(made *handlerMaker, kept store.Store, agents []servedAgent) *desk.Carrier {
+func (p *program) startCarrier(maker *handlerMaker, threadStore store.Store, agents []servedAgent) *desk.Carrier {
 	carriers := map[string]carry.Agent{}
 	for _, a := range agents {
 		carriers[a.Name] = a.handler
 	}
-	tell := func() { made.waitsForChat(agents) }
-	c := p.settings.desk.NewCarrier(kept, carriers, tell, p.logger)
+	tell := func() { maker.warnChatOnly(agents) }
+	c := p.settings.desk.NewCarrier(threadStore, carriers, tell, p.logger)
 	if p.settings.deskOnly {
 		return nil
 	}
@@ -252,20 +252,20 @@ func (p *program) startCarrier(made *handlerMaker, kept store.Store, agents []se
 }
 
 // startDesk starts the desk, if the settings say that this process has a desk.
-func (p *program) startDesk(made *handlerMaker, agents []servedAgent, carrier *desk.Carrier) (err error) {
+func (p *program) startDesk(maker *handlerMaker, agents []servedAgent, carrier *desk.Carrier) (err error) {
 	s := p.settings
 	deciders := map[string]api.Agent{}
 	for _, a := range agents {
 		deciders[a.Name] = a.handler
 	}
 	p.desk, err = s.desk.New(desk.Options{
-		Store: made.store, Agents: deciders, OtherAgents: made.judges(), OnDecided: carrier.Decided(),
-		Events: made.events.sink(), EventsRequired: s.audit.Required, Notices: made.events.notices(), OnNotices: made.posted,
+		Store: maker.store, Agents: deciders, OtherAgents: maker.otherAgents(), OnDecided: carrier.Decided(),
+		Events: maker.events.sink(), EventsRequired: s.audit.Required, Notices: maker.events.notices(), OnNotices: maker.onNotices,
 		Keys: func(purpose string) ([][]byte, error) {
 			ring, err := s.store.ReadRing()
 			return ring.Derive(purpose), err
 		},
-		Peers: s.who.TrustedPeers, Front: &s.front, Screen: p.screen, Logger: p.logger,
+		Peers: s.identity.TrustedPeers, Front: &s.front, Screen: p.screen, Logger: p.logger,
 	})
 	if err == nil && p.desk != nil {
 		p.start(p.desk)
@@ -281,7 +281,7 @@ func (p *program) reloadAgents(agents []servedAgent) {
 		if file == "" {
 			return
 		}
-		p.reloads.add(name, func() error {
+		p.reloader.add(name, func() error {
 			list, err := headers.Read(file)
 			if err == nil {
 				set(list)

@@ -13,8 +13,8 @@ import (
 // This file prints the reference of the variables. docs/configuration.md has the same reference.
 // Both are made from the struct tags of the settings, and a test compares them.
 
-// fallbackText returns the default of v as the reference prints it.
-func fallbackText(v variables.Variable) string {
+// defaultText returns the default of v as the reference prints it.
+func defaultText(v variables.Variable) string {
 	switch {
 	case v.Name == prefix+"UPSTREAM":
 		return "required"
@@ -24,8 +24,8 @@ func fallbackText(v variables.Variable) string {
 	return v.Default
 }
 
-// text returns the description of v, with its possible values.
-func text(v variables.Variable) string {
+// description returns the description of v, with its possible values.
+func description(v variables.Variable) string {
 	if v.Values == nil {
 		return v.Doc
 	}
@@ -75,15 +75,15 @@ func printUsage(w io.Writer, s *settings) {
 			fmt.Fprintf(w, "  %-*s  %s\n", width, v.Name, v.Short)
 		}
 	}
-	fmt.Fprintf(w, textMoreVariables, len(s.referenceVariables())-len(shortOf(s.variables())))
+	fmt.Fprintf(w, textMoreVariables, len(s.referenceVariables())-len(beginnerVariables(s.variables())))
 	for _, t := range s.reference() {
 		fmt.Fprintf(w, "  %-*s  %s\n", width, t.word, t.heading)
 	}
 	fmt.Fprintf(w, "  %-*s  %s\n", width, optionsTopic, topicOptions)
 }
 
-// shortOf returns the variables that a beginner needs: those with a short description.
-func shortOf(list []variables.Variable) []variables.Variable {
+// beginnerVariables returns the variables that a beginner needs: those with a short description.
+func beginnerVariables(list []variables.Variable) []variables.Variable {
 	return slices.DeleteFunc(slices.Clone(list), func(v variables.Variable) bool { return v.Short == "" })
 }
 
@@ -93,7 +93,7 @@ func printTopic(w io.Writer, s *settings, word string) bool {
 	print := func(heading string, list []variables.Variable) {
 		fmt.Fprintln(w, heading)
 		for _, v := range list {
-			fmt.Fprintf(w, "\n  %s (%s)\n%s", v.Name, fallbackText(v), wrap(text(v), "      ", "      ", 100))
+			fmt.Fprintf(w, "\n  %s (%s)\n%s", v.Name, defaultText(v), wrap(description(v), "      ", "      ", 100))
 		}
 	}
 	if word == optionsTopic {

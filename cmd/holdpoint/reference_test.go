@@ -23,11 +23,11 @@ func markdownTable(list []variables.Variable) string {
 	var b strings.Builder
 	b.WriteString("| Variable | Default | What it does |\n|---|---|---|\n")
 	for _, v := range list {
-		fallback := fallbackText(v)
+		fallback := defaultText(v)
 		if v.Default != "" {
 			fallback = "`" + fallback + "`"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.Name, fallback, strings.ReplaceAll(text(v), "|", `\|`))
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.Name, fallback, strings.ReplaceAll(description(v), "|", `\|`))
 	}
 	return b.String()
 }
@@ -98,7 +98,7 @@ func TestReferenceIsComplete(t *testing.T) {
 			t.Errorf("%s has no tag doc", v.Name)
 		case strings.HasSuffix(v.Doc, "."):
 			t.Errorf("%s: doc ends in a full stop: %q", v.Name, v.Doc)
-		case fromKubernetes.MatchString(v.Name):
+		case kubernetesVariable.MatchString(v.Name):
 			t.Errorf("%s is a name that Kubernetes injects for some Service, so it would be ignored in a pod", v.Name)
 		}
 	}

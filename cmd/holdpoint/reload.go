@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// lookEvery is the time between two checks of the files for changes. Kubernetes takes up to a
+// watchInterval is the time between two checks of the files for changes. Kubernetes takes up to a
 // minute to update the file of a Secret, so a shorter time gains little.
-const lookEvery = 5 * time.Second
+const watchInterval = 5 * time.Second
 
 // A reload is one setting whose files are read again, or one file that is opened again.
 type reload struct {
-	what string // text for the log: the name of a variable, or a description
+	name string // text for the log: the name of a variable, or a description
 	// files are the files to watch. If it is nil, the reloader does not notice changes, and runs do
 	// only at HUP and at holdpoint reload.
 	files []string
@@ -25,19 +25,19 @@ type reload struct {
 	// content stays in effect.
 	do func() error
 
-	seen [sha256.Size]byte // hash of the files when they were last read
+	lastHash [sha256.Size]byte // hash of the files when they were last read
 }
 
 // A reloader runs all reloads at HUP and at holdpoint reload. When files change, it runs only the
 // reload that has these files.
 type reloader struct {
 	logger *slog.Logger
-	// began is the time when the process started to read its files. If a file was modified after
+	// startTime is the time when the process started to read its files. If a file was modified after
 	// began, it may have been modified after it was read, so the file counts as changed.
-	began time.Time
+	startTime time.Time
 
-	mu  sync.Mutex
-	all []*reload
+	mu      sync.Mutex
+	reloads []*reload
 }
 
 // add adds a reload. It does nothing if do is nil. It must not be called when run or watch may
@@ -46,21 +46,21 @@ func (r *reloader) add(what string, do func() error, files ...string) {
 	if do == nil {
 		return
 	}
-	one := &reload{what: what, files: files, do: do}
+	one := &reload{name: what, files: files, do: do}
 	for _, file := range files {
-		if info, err := os.Stat(file); err != nil || !info.ModTime().Before(r.began) {
+		if info, err := os.Stat(file); err != nil || !info.ModTime().Before(r.startTime) {
 			files = nil
 		}
 	}
 	if files != nil {
-		one.seen = one.sum()
+		one.lastHash = one.hash()
 	}
-	r.all = append(r.all, one)
+	r.reloads = append(r.reloads, one)
 }
 
-// sum returns a hash of the contents of the files. For a file that cannot be read, it hashes the
+// hash returns a hash of the contents of the files. For a file that cannot be read, it hashes the
 // error.
-func (r *reload) sum() [sha256.Size]byte {
+func (r *reload) hash() [sha256.Size]byte {
 	whole := sha256.New()
 	for _, file := range r.files {
 		text, err := os.ReadFile(file)
@@ -73,57 +73,57 @@ func (r *reload) sum() [sha256.Size]byte {
 	return [sha256.Size]byte(whole.Sum(nil))
 }
 
-// run runs all reloads, in the order in which they were added. It returns how many reloads
+// runAll runs all reloads, in the order in which they were added. It returns how many reloads
 // succeeded and how many failed.
-func (r *reloader) run() (read, failed int) {
+func (r *reloader) runAll() (succeeded, failed int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, one := range r.all {
-		one.seen = one.sum()
-		if r.do(one) {
-			read++
+	for _, one := range r.reloads {
+		one.lastHash = one.hash()
+		if r.runOne(one) {
+			succeeded++
 		} else {
 			failed++
 		}
 	}
-	r.logger.Info("reloaded", "read", read, "failed", failed)
-	return read, failed
+	r.logger.Info("reloaded", "read", succeeded, "failed", failed)
+	return succeeded, failed
 }
 
-// look runs each reload whose files have changed. An error is logged once for each change.
-func (r *reloader) look() {
+// reloadChanged runs each reload whose files have changed. An error is logged once for each change.
+func (r *reloader) reloadChanged() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, one := range r.all {
+	for _, one := range r.reloads {
 		if one.files == nil {
 			continue
 		}
-		if sum := one.sum(); sum != one.seen {
-			one.seen = sum
-			r.do(one)
+		if sum := one.hash(); sum != one.lastHash {
+			one.lastHash = sum
+			r.runOne(one)
 		}
 	}
 }
 
-func (r *reloader) do(one *reload) bool {
+func (r *reloader) runOne(one *reload) bool {
 	if err := one.do(); err != nil {
-		r.logger.Error(logNotReloaded, "what", one.what, "err", err)
+		r.logger.Error(logNotReloaded, "what", one.name, "err", err)
 		return false
 	}
-	r.logger.Info("read again", "what", one.what)
+	r.logger.Info("read again", "what", one.name)
 	return true
 }
 
-// watch calls look every lookEvery until ctx is done.
+// watch calls reloadChanged every watchInterval until ctx is done.
 func (r *reloader) watch(ctx context.Context) {
-	ticker := time.NewTicker(lookEvery)
+	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			r.look()
+			r.reloadChanged()
 		}
 	}
 }
@@ -135,7 +135,7 @@ func onHangup(hangups <-chan os.Signal, r *reloader, stop <-chan struct{}) {
 	for {
 		select {
 		case <-hangups:
-			r.run()
+			r.runAll()
 		case <-stop:
 			return
 		}

@@ -35,7 +35,7 @@ func TestReloader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		var did []string
-		r := &reloader{logger: slog.New(slog.NewTextHandler(&log, nil)), began: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)}
+		r := &reloader{logger: slog.New(slog.NewTextHandler(&log, nil)), startTime: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)}
 		add := func(name string, files ...string) {
 			r.add(name, func() error {
 				did = append(did, name)
@@ -54,7 +54,7 @@ func TestReloader(t *testing.T) {
 		go r.watch(t.Context())
 		step := func(what string, errs int, want ...string) {
 			t.Helper()
-			time.Sleep(lookEvery)
+			time.Sleep(watchInterval)
 			synctest.Wait()
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -70,7 +70,7 @@ func TestReloader(t *testing.T) {
 		write("headers", "bad")
 		step("a bad one", 2, "token", "headers")
 		step("still bad", 0)
-		if read, failed := r.run(); read != 1 || failed != 2 {
+		if read, failed := r.runAll(); read != 1 || failed != 2 {
 			t.Errorf("HUP: %d read, %d failed", read, failed)
 		}
 		step("at HUP", 2, "token", "headers", "audit")
@@ -81,11 +81,11 @@ func TestReloader(t *testing.T) {
 		step("it is back", 0, "token", "headers")
 	})
 	synctest.Test(t, func(t *testing.T) {
-		r := &reloader{logger: slog.New(slog.DiscardHandler), began: time.Unix(0, 0)}
+		r := &reloader{logger: slog.New(slog.DiscardHandler), startTime: time.Unix(0, 0)}
 		did := 0
 		r.add("young", func() error { did++; return nil }, path("token"))
-		r.look()
-		r.look()
+		r.reloadChanged()
+		r.reloadChanged()
 		if did != 1 {
 			t.Errorf("a file that may have changed since it was read: read again %d times, want once", did)
 		}

@@ -155,7 +155,7 @@ func (f *replayFlags) readAnswer(source string, in io.Reader, o *replay.Options)
 	if len(a.Body) == 0 && a.Status == 0 {
 		return errors.New(textReplayEmpty)
 	}
-	answer := scenario.Response{Status: a.Status, Header: a.Header, Body: a.Body, Cut: a.Cut}
+	answer := scenario.Response{Status: a.Status, Header: a.Header, Body: a.Body, Cut: a.Incomplete}
 	if answer.Status == 0 {
 		answer.Status = http.StatusOK
 	}
@@ -181,7 +181,7 @@ func (f *replayFlags) holdpoint(env map[string]string, parts replay.Parts) (http
 	if err != nil {
 		return nil, err
 	}
-	o, err := newMaker(c, parts.Store, slog.New(slog.DiscardHandler)).options(&c.agent)
+	o, err := newHandlerMaker(c, parts.Store, slog.New(slog.DiscardHandler)).options(&c.agent)
 	if err != nil {
 		return nil, err
 	}

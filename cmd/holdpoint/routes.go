@@ -24,7 +24,7 @@ import (
 type route struct {
 	Path string `env:"PATH" doc:"path of another agent, such as /billing; all paths below it belong to it. HOLDPOINT_ROUTES_0_NAME and HOLDPOINT_ROUTES_0_UPSTREAM belong to the same agent, and so do its other settings. The next agent has HOLDPOINT_ROUTES_1_PATH, and so on (docs/routes.md)"`
 	Agent
-	own map[string]bool // names of the variables that are set for the route itself
+	ownVariables map[string]bool // names of the variables that are set for the route itself
 }
 
 // routeName matches the prefix of a route's variable. Its group is the number of the route.
@@ -46,7 +46,7 @@ func inherits(name string) bool {
 func readRoutes(environment map[string]string, list dialects.List) ([]*route, []error) {
 	numbers := map[int]bool{}
 	for name, value := range environment {
-		if m := routeName.FindStringSubmatch(name); m != nil && value != "" && !fromKubernetes.MatchString(name) {
+		if m := routeName.FindStringSubmatch(name); m != nil && value != "" && !kubernetesVariable.MatchString(name) {
 			n, _ := strconv.Atoi(m[1]) // at most six digits
 			numbers[n] = true
 		}
@@ -54,7 +54,7 @@ func readRoutes(environment map[string]string, list dialects.List) ([]*route, []
 	var routes []*route
 	var errs []error
 	for n := range numbers {
-		r := &route{Agent: Agent{prefix: fmt.Sprintf("%sROUTES_%d_", prefix, n)}, own: map[string]bool{}}
+		r := &route{Agent: Agent{prefix: fmt.Sprintf("%sROUTES_%d_", prefix, n)}, ownVariables: map[string]bool{}}
 		r.dialects = list.WithPrefix(r.prefix)
 		routes = append(routes, r)
 	}
@@ -93,8 +93,8 @@ func (r *route) read(environment map[string]string) []error {
 	for _, v := range r.variables() {
 		name := strings.TrimPrefix(v.Name, r.prefix)
 		mine[v.Name] = environment[v.Name]
-		r.own[v.Name] = mine[v.Name] != ""
-		if !r.own[v.Name] && inherits(name) {
+		r.ownVariables[v.Name] = mine[v.Name] != ""
+		if !r.ownVariables[v.Name] && inherits(name) {
 			mine[v.Name] = environment[prefix+name]
 			inherited[v.Name] = mine[v.Name] != ""
 		}
@@ -118,7 +118,7 @@ func (r *route) checkRoute() []error {
 	}{
 		{"PATH", textWantPath, r.Path == ""},
 		{"NAME", textWantName, r.Name == ""},
-		{"UPSTREAM", textWantUpstream, !r.own[r.prefix+"UPSTREAM"]},
+		{"UPSTREAM", textWantUpstream, !r.ownVariables[r.prefix+"UPSTREAM"]},
 	} {
 		if one.missing {
 			errs = append(errs, fmt.Errorf(textRouteNotSet, r.prefix, one.name, one.example))
@@ -168,9 +168,9 @@ func (s *settings) checkRoutes() []error {
 	return errs
 }
 
-// ofAllRoutes returns an error if name is a route's variable that can be set only for all agents
-// together. Otherwise it returns nil.
-func ofAllRoutes(name string, known []variables.Variable) error {
+// checkNotForRoute returns an error if name is a route's variable that can be set only for all
+// agents together. Otherwise it returns nil.
+func checkNotForRoute(name string, known []variables.Variable) error {
 	m := routeName.FindString(name)
 	if m == "" {
 		return nil

@@ -68,7 +68,7 @@ func TestRouteInherits(t *testing.T) {
 	if _, there := got["ROUTES_0_CANCEL"]; there {
 		t.Error("an option of a dialect is shown that the route does not have for itself")
 	}
-	if m := newMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)); c.agent.headers == nil || c.routes[0].headers != nil || m.elsewhere(&c.agent).Headers == nil || m.elsewhere(&c.routes[0].Agent).Headers != nil {
+	if m := newHandlerMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)); c.agent.headers == nil || c.routes[0].headers != nil || m.otherDoors(&c.agent).Headers == nil || m.otherDoors(&c.routes[0].Agent).Headers != nil {
 		t.Error("a backend gets the credentials of another")
 	}
 	if names := c.agentNames(); !slices.Equal(names, []string{"mail", "billing", "support"}) {
@@ -174,7 +174,7 @@ func TestService(t *testing.T) {
 		t.Fatal(err)
 	}
 	logger := slog.New(slog.DiscardHandler)
-	s, agents, err := newMaker(c, memory.New(memory.Options{}), logger).handlers()
+	s, agents, err := newHandlerMaker(c, memory.New(memory.Options{}), logger).handlers()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,9 +190,9 @@ func TestService(t *testing.T) {
 		t.Errorf("the other backend was asked for %s", got)
 	}
 	write("second")
-	p := &program{settings: c, logger: logger, reloads: &reloader{logger: logger}}
+	p := &program{settings: c, logger: logger, reloader: &reloader{logger: logger}}
 	p.reloadAgents(agents)
-	p.reloads.run()
+	p.reloader.runAll()
 	if got := asked("/billing/x"); got != "/agent/x second" {
 		t.Errorf("after HUP the route's backend was asked for %s", got)
 	}

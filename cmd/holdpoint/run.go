@@ -18,7 +18,7 @@ import (
 // `holdpoint desk`: it serves the desk for all agents whose records are in the store. The processes
 // that serve these agents then send the desk's decisions to them.
 func run(environ []string, list dialects.List, deskOnly bool, stderr *os.File) int {
-	began := time.Now()
+	started := time.Now()
 	s, err := loadFor(environ, list, deskOnly, os.DirFS("/"))
 	if err == nil && !deskOnly {
 		columns, is := terminalWidth(stderr)
@@ -36,13 +36,13 @@ func run(environ []string, list dialects.List, deskOnly bool, stderr *os.File) i
 	logger := s.log.New(stderr)
 	logStart(s, logger)
 	s.memory.start(logger)
-	p := &program{settings: s, logger: logger, screen: stderr, reloads: &reloader{logger: logger, began: began}}
+	p := &program{settings: s, logger: logger, screen: stderr, reloader: &reloader{logger: logger, startTime: started}}
 	defer p.stop()
-	starting, built := untilSignal(signals)
+	starting, built := signalContext(signals)
 	f := p.build(starting)
 	built()
 	if f != nil && starting.Err() == nil {
-		logger.Error(f.what, f.args...)
+		logger.Error(f.message, f.args...)
 		return f.code
 	}
 	select {
@@ -53,19 +53,19 @@ func run(environ []string, list dialects.List, deskOnly bool, stderr *os.File) i
 	}
 	stop := make(chan struct{})
 	defer close(stop)
-	go onHangup(hangups, p.reloads, stop)
+	go onHangup(hangups, p.reloader, stop)
 	if deskOnly {
 		return p.waitAtDesk(signals)
 	}
 	server := newServer(s.desk.WithoutSessions(p.handler), p.handler.Drain, logger)
-	server.delay, server.timeout, server.probes = s.shutdown.Delay, s.shutdown.Timeout, p.probes
+	server.delay, server.timeout, server.adminServer = s.shutdown.Delay, s.shutdown.Timeout, p.adminServer
 	logger.Info("listening", "addr", s.front.Listen.Address.Shown(p.listener))
-	return server.serve(s.front.Before(server.http, p.listener, s.who.TrustedPeers.Has, logger), signals)
+	return server.serve(s.front.Before(server.http, p.listener, s.identity.TrustedPeers.Has, logger), signals)
 }
 
-// untilSignal returns a context that the first signal cancels. It puts the signal back into the
+// signalContext returns a context that the first signal cancels. It puts the signal back into the
 // channel signals. The function done ends the watching of the channel.
-func untilSignal(signals chan os.Signal) (starting context.Context, done func()) {
+func signalContext(signals chan os.Signal) (starting context.Context, done func()) {
 	starting, cancel := context.WithCancel(context.Background())
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -88,22 +88,22 @@ func (p *program) waitAtDesk(signals <-chan os.Signal) int {
 	ended := make(chan struct{})
 	var once sync.Once
 	end := func() <-chan struct{} {
-		once.Do(func() { p.probes.Draining(); p.desk.Stop(); p.probes.Drained(); close(ended) })
+		once.Do(func() { p.adminServer.Draining(); p.desk.Stop(); p.adminServer.Drained(); close(ended) })
 		return ended
 	}
-	p.probes.Started(end)
+	p.adminServer.Started(end)
 	sig := <-signals
 	end()
 	p.logger.Info("stopped", "signal", sig.String())
 	return exitOK
 }
 
-// reaches returns a function that returns nil if the store responds, and the store's error
+// storeProbe returns a function that returns nil if the store responds, and the store's error
 // otherwise. The function loads the record of a thread that does not exist. It also reports the
 // result to m.
-func reaches(kept store.Store, m *metrics.Metrics) func(context.Context) error {
+func storeProbe(threadStore store.Store, m *metrics.Metrics) func(context.Context) error {
 	return func(ctx context.Context) error {
-		_, err := kept.Load(ctx, "readiness", "")
+		_, err := threadStore.Load(ctx, "readiness", "")
 		m.StoreAnswers(err == nil)
 		return err
 	}

@@ -57,7 +57,7 @@ func serving(t *testing.T, h http.Handler, drain func(context.Context) error) (u
 		t.Fatal(err)
 	}
 	s = newServer(h, drain, slog.New(slog.DiscardHandler))
-	s.delay, s.timeout, s.last = 100*time.Millisecond, 300*time.Millisecond, 300*time.Millisecond
+	s.delay, s.timeout, s.flushTime = 100*time.Millisecond, 300*time.Millisecond, 300*time.Millisecond
 	signals, code = make(chan os.Signal, 2), make(chan int, 1)
 	go func() { code <- s.serve(listener, signals) }()
 	return "http://" + listener.Addr().String(), signals, code, s
@@ -149,7 +149,7 @@ func TestARunIsDrained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := newMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)).proxyFor(&c.agent)
+	h, err := newHandlerMaker(c, memory.New(memory.Options{}), slog.New(slog.DiscardHandler)).proxyFor(&c.agent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,11 +171,11 @@ func TestARunIsDrained(t *testing.T) {
 
 func TestTheTimesFitIntoThirtySeconds(t *testing.T) {
 	s := newServer(nil, nil, slog.New(slog.DiscardHandler))
-	if all := s.delay + s.timeout + s.last + webhook.EndTime; all >= 30*time.Second {
+	if all := s.delay + s.timeout + s.flushTime + webhook.EndTime; all >= 30*time.Second {
 		t.Errorf("the end takes up to %v, Kubernetes kills after 30s", all)
 	}
-	if s.last < 2*proxy.LastTime {
-		t.Errorf("connections are cut %v after streams are told their end, which a store may hold up for %v", s.last, proxy.LastTime)
+	if s.flushTime < 2*proxy.LastTime {
+		t.Errorf("connections are cut %v after streams are told their end, which a store may hold up for %v", s.flushTime, proxy.LastTime)
 	}
 	if s.http.WriteTimeout != 0 {
 		t.Error("a WriteTimeout cuts healthy streams")

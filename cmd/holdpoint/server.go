@@ -29,10 +29,10 @@ type shutdownSettings struct {
 // drain took too long: a kubelet sends TERM when the grace period is over, and kills the process
 // two seconds later. So the process then ends open streams at once.
 type server struct {
-	http   *http.Server
-	drain  func(context.Context) error // see proxy.Handler.Drain
-	probes *admin.Server               // nil if HOLDPOINT_ADMIN_LISTEN is off
-	logger *slog.Logger
+	http        *http.Server
+	drain       func(context.Context) error // see proxy.Handler.Drain
+	adminServer *admin.Server               // nil if HOLDPOINT_ADMIN_LISTEN is off
+	logger      *slog.Logger
 
 	// delay is the time during which new connections are still accepted. Kubernetes removes a pod
 	// from its Services at the same time as it sends TERM. So new connections arrive until every
@@ -40,40 +40,40 @@ type server struct {
 	delay time.Duration
 	// timeout is how long streams may still run after delay.
 	timeout time.Duration
-	// last is the time after timeout. In this time, the terminal events that Drain wrote to the
+	// flushTime is the time after timeout. In this time, the terminal events that Drain wrote to the
 	// streams are sent, and requests that are not runs may finish. With the defaults, delay,
 	// timeout and last together are less than the 30 s after which Kubernetes kills a process by
 	// default.
-	last time.Duration
-	// moment replaces last after a second signal, and after TERM during a drain.
-	moment time.Duration
-	// together is the time within which two signals count as one signal. timeout(1) and some
+	flushTime time.Duration
+	// shortFlushTime replaces flushTime after a second signal, and after TERM during a drain.
+	shortFlushTime time.Duration
+	// signalWindow is the time within which two signals count as one signal. timeout(1) and some
 	// supervisors send a signal both to the process and to its process group.
-	together time.Duration
+	signalWindow time.Duration
 
-	once   sync.Once
-	ending atomic.Bool
-	hurry  chan struct{} // closed by a second signal, or by TERM during a drain
-	ended  chan struct{} // closed when all streams have ended
+	once        sync.Once
+	isDraining  atomic.Bool
+	hurrySignal chan struct{} // closed by a second signal, or by TERM during a drain
+	streamsDone chan struct{} // closed when all streams have ended
 }
 
-// lastWords is the default of server.last.
-const lastWords = 4 * time.Second
+// defaultFlushTime is the default of server.flushTime.
+const defaultFlushTime = 4 * time.Second
 
 func newServer(handler http.Handler, drain func(context.Context) error, logger *slog.Logger) *server {
 	s := &server{
-		drain:    drain,
-		logger:   logger,
-		delay:    5 * time.Second,
-		timeout:  20 * time.Second,
-		last:     lastWords,
-		moment:   time.Second,
-		together: 100 * time.Millisecond,
-		hurry:    make(chan struct{}),
-		ended:    make(chan struct{}),
+		drain:          drain,
+		logger:         logger,
+		delay:          5 * time.Second,
+		timeout:        20 * time.Second,
+		flushTime:      defaultFlushTime,
+		shortFlushTime: time.Second,
+		signalWindow:   100 * time.Millisecond,
+		hurrySignal:    make(chan struct{}),
+		streamsDone:    make(chan struct{}),
 	}
 	s.http = &http.Server{
-		Handler:           s.leaving(handler),
+		Handler:           s.closeWhenDraining(handler),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       120 * time.Second,
 		MaxHeaderBytes:    64 << 10,
@@ -84,12 +84,12 @@ func newServer(handler http.Handler, drain func(context.Context) error, logger *
 	return s
 }
 
-// leaving wraps next. Once the drain has begun, it makes each client open a new connection for its
-// next request. Otherwise the process could close a kept connection while the client sends a run on
-// it.
-func (s *server) leaving(next http.Handler) http.Handler {
+// closeWhenDraining wraps next. Once the drain has begun, it makes each client open a new
+// connection for its next request. Otherwise the process could close a kept connection while the
+// client sends a run on it.
+func (s *server) closeWhenDraining(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if s.ending.Load() {
+		if s.isDraining.Load() {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, req)
@@ -102,8 +102,8 @@ func (s *server) leaving(next http.Handler) http.Handler {
 func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(listener) }()
-	s.probes.Started(func() <-chan struct{} {
-		ended, _ := s.begin(s.delay, byDrain)
+	s.adminServer.Started(func() <-chan struct{} {
+		ended, _ := s.beginDrain(s.delay, byDrain)
 		return ended
 	})
 	defer s.http.Close()
@@ -124,14 +124,14 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 		delay = 0 // a person at a terminal is waiting, and no load balancer needs the time
 	}
 	first := time.Now()
-	ended, begun := s.begin(delay, sig.String())
-	hurried, cutShort := false, !begun && sig != os.Interrupt
+	ended, isFirst := s.beginDrain(delay, sig.String())
+	hurried, cutShort := false, !isFirst && sig != os.Interrupt
 	if cutShort {
 		select {
 		case <-ended:
 		default:
 			s.logger.Warn(logDrainCut, "signal", sig.String())
-			close(s.hurry)
+			close(s.hurrySignal)
 		}
 	}
 	for {
@@ -144,13 +144,13 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 			return exitOK
 		case sig := <-signals:
 			switch {
-			case time.Since(first) < s.together:
+			case time.Since(first) < s.signalWindow:
 			case hurried, cutShort:
 				return exitError
 			default:
 				s.logger.Warn(logSecondSignal, "signal", sig.String())
 				hurried, first = true, time.Now()
-				close(s.hurry)
+				close(s.hurrySignal)
 			}
 		}
 	}
@@ -159,32 +159,32 @@ func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 // byDrain is the cause that begin logs when POST /drain of the admin listener starts the drain.
 const byDrain = "POST /drain"
 
-// begin starts the drain of the server, unless it was started before. The channel ended is closed
-// when the drain is complete. The result begun reports whether this call started the drain. The
-// parameter by is the cause for the log: the name of a signal, or byDrain.
-func (s *server) begin(delay time.Duration, by string) (ended <-chan struct{}, begun bool) {
+// beginDrain starts the drain of the server, unless it was started before. The channel ended is
+// closed when the drain is complete. The result isFirst reports whether this call started the
+// drain. The parameter by is the cause for the log: the name of a signal, or byDrain.
+func (s *server) beginDrain(delay time.Duration, by string) (ended <-chan struct{}, isFirst bool) {
 	s.once.Do(func() {
-		begun = true
+		isFirst = true
 		s.logger.Info("draining", "by", by, "delay", delay.String(), "timeout", s.timeout.String(), "hint", "a second signal ends it at once")
-		s.ending.Store(true)
-		s.probes.Draining()
+		s.isDraining.Store(true)
+		s.adminServer.Draining()
 		go func() {
-			defer close(s.ended)
-			s.end(delay)
-			s.probes.Drained()
+			defer close(s.streamsDone)
+			s.drainStreams(delay)
+			s.adminServer.Drained()
 			if by == byDrain {
 				s.logger.Info("drained, waiting for a signal")
 			}
 		}()
 	})
-	if !begun {
+	if !isFirst {
 		s.logger.Info("the drain has begun already", "by", by)
 	}
-	return s.ended, begun
+	return s.streamsDone, isFirst
 }
 
-// end drains the server, and returns when all streams have ended or were cut.
-func (s *server) end(delay time.Duration) {
+// drainStreams drains the server, and returns when all streams have ended or were cut.
+func (s *server) drainStreams(delay time.Duration) {
 	// when it is canceled, Drain ends the open streams
 	streams, cut := context.WithCancel(context.Background())
 	defer cut()
@@ -195,9 +195,9 @@ func (s *server) end(delay time.Duration) {
 		s.wait(delay+s.timeout, all.Done())
 		cut()
 		select {
-		case <-s.hurry:
-			time.AfterFunc(s.moment, cutAll)
-		case <-time.After(s.last):
+		case <-s.hurrySignal:
+			time.AfterFunc(s.shortFlushTime, cutAll)
+		case <-time.After(s.flushTime):
 			cutAll()
 		case <-all.Done():
 		}
@@ -230,7 +230,7 @@ func (s *server) wait(d time.Duration, done <-chan struct{}) {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-s.hurry:
+	case <-s.hurrySignal:
 	case <-done:
 	}
 }
@@ -250,7 +250,7 @@ func (s *server) drainAll(ctx context.Context, closed <-chan struct{}) {
 		select {
 		case <-closed:
 			last = true
-		case <-time.After(s.together):
+		case <-time.After(s.signalWindow):
 		}
 	}
 }

@@ -39,7 +39,7 @@ type settings struct {
 	memory   memorySettings
 	runs     proxy.Settings
 	shutdown shutdownSettings
-	who      principal.Settings
+	identity principal.Settings
 	desk     desk.Settings
 	log      logSettings
 	audit    audit.Settings
@@ -64,7 +64,7 @@ func (s *settings) topics() []topic {
 		{"listen", topicListen, []any{&s.front, &s.admin}},
 		{"store", topicStore, []any{&s.store}},
 		{"runs", topicRuns, []any{&s.memory, &s.runs, &s.shutdown}},
-		{"who", topicWho, []any{&s.who}},
+		{"who", topicWho, []any{&s.identity}},
 		{"desk", topicDesk, []any{&s.desk}},
 		{"observe", topicObserve, []any{&s.log, &s.audit, &s.webhook}},
 	}
@@ -85,8 +85,8 @@ func groupsOf(t topic) (groups []variables.Group) {
 	return groups
 }
 
-// wrong returns the error for the value of a variable. The parameter name has no prefix.
-func (s *settings) wrong(name string, err error) error {
+// variableError returns the error for the value of a variable. The parameter name has no prefix.
+func (s *settings) variableError(name string, err error) error {
 	for _, g := range s.groups() {
 		if g.Has(name) {
 			return g.Wrong(name, err)
@@ -95,9 +95,9 @@ func (s *settings) wrong(name string, err error) error {
 	return fmt.Errorf("%s%s: %w", prefix, name, err)
 }
 
-// wrongf is like wrong, with the text of the error as a format.
-func (s *settings) wrongf(name, format string, args ...any) error {
-	return s.wrong(name, fmt.Errorf(format, args...))
+// variableErrorf is like variableError, with the text of the error as a format.
+func (s *settings) variableErrorf(name, format string, args ...any) error {
+	return s.variableError(name, fmt.Errorf(format, args...))
 }
 
 // newSettings returns the settings for an empty environment, with all defaults. They are not valid,
@@ -125,7 +125,7 @@ func loadFor(environ []string, list dialects.List, deskOnly bool, container fs.F
 	s.deskOnly = deskOnly
 	var errs []error
 	s.memory.read(environment, container)
-	environment = s.memory.fill(environment, s.variables())
+	environment = s.memory.withBounds(environment, s.variables())
 	for _, g := range s.groups() {
 		errs = append(errs, g.Read(environment)...)
 	}
@@ -225,15 +225,15 @@ type setting struct {
 	name, value string
 	isDefault   bool
 	inherited   bool   // a route has taken the value from the variable with the prefix HOLDPOINT_
-	from        string // what the value is derived from, if the variable is not set
+	derivedFrom string // what the value is derived from, if the variable is not set
 }
 
 func (s setting) String() string {
 	switch {
 	case s.value == "":
 		return "(none)"
-	case s.from != "":
-		return s.value + " (" + s.from + ")"
+	case s.derivedFrom != "":
+		return s.value + " (" + s.derivedFrom + ")"
 	case s.inherited:
 		return fmt.Sprintf(textForAll, s.value)
 	case s.isDefault:
@@ -250,18 +250,18 @@ func (s *settings) settings() []setting {
 	for _, v := range s.variables() {
 		if v.Name != routeVariable.Name {
 			one := settingOf(&s.agent, v)
-			one.from = s.memory.origin(v.Name)
+			one.derivedFrom = s.memory.originOf(v.Name)
 			list = append(list, one)
 		}
 	}
 	for _, r := range s.routes {
 		for _, v := range r.routeGroup().Variables() {
 			one := settingOf(&r.Agent, v)
-			one.inherited = !r.own[v.Name] && !one.isDefault
+			one.inherited = !r.ownVariables[v.Name] && !one.isDefault
 			list = append(list, one)
 		}
 		for _, v := range r.dialects.Variables() {
-			if r.own[v.Name] {
+			if r.ownVariables[v.Name] {
 				list = append(list, settingOf(&r.Agent, v))
 			}
 		}

@@ -128,7 +128,7 @@ func TestWhoMayAnswerIsSaidAtStart(t *testing.T) {
 				}
 			}
 			var b bytes.Buffer
-			logWho(c, slog.New(slog.NewTextHandler(&b, nil)))
+			logIdentification(c, slog.New(slog.NewTextHandler(&b, nil)))
 			lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 			if len(lines) != len(tt.want) {
 				t.Fatalf("%d lines, want %d:\n%s", len(lines), len(tt.want), b.String())

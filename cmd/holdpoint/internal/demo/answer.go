@@ -9,8 +9,8 @@ import (
 
 // An answer is the person's answer to the demonstration's question.
 type answer struct {
-	kind answerKind
-	to   string // the new address of an edit
+	kind       answerKind
+	newAddress string // the new address of an edit
 }
 
 type answerKind string
@@ -25,7 +25,7 @@ const (
 // allAnswers returns one answer of each kind. A demonstration without a terminal gives them in this
 // order.
 func allAnswers() []answer {
-	return []answer{{kind: approve}, {kind: edit, to: otherAddress}, {kind: deny}, {kind: cancel}}
+	return []answer{{kind: approve}, {kind: edit, newAddress: otherAddress}, {kind: deny}, {kind: cancel}}
 }
 
 const otherAddress = "alice@example.org"
@@ -58,7 +58,7 @@ func (a answer) entry(interrupt gjson.Result) json.RawMessage {
 
 // editedArguments returns the arguments of the call after an edit.
 func (a answer) editedArguments() json.RawMessage {
-	return object("to", a.to, "subject", "Report", "body", "All is well.")
+	return object("to", a.newAddress, "subject", "Report", "body", "All is well.")
 }
 
 // decision returns the type of the decision that LangGraph's middleware must get for the answer.
@@ -69,7 +69,7 @@ func (a answer) decision() (kind, sentTo string) {
 	case approve:
 		return "approve", "bob@example.org"
 	case edit:
-		return "edit", a.to
+		return "edit", a.newAddress
 	}
 	return "reject", ""
 }

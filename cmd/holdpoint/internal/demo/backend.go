@@ -24,15 +24,15 @@ type backend struct {
 	mu        sync.Mutex
 	threads   map[string]*thread
 	exchanges []*exchange
-	ran       func(args json.RawMessage) // called for every email that is sent; may be nil
+	onSend    func(args json.RawMessage) // called for every email that is sent; may be nil
 }
 
 // A thread is the state of a conversation that LangGraph's checkpointer would keep.
 type thread struct {
-	messages []message
-	pending  *call // the call that waits for approval, or nil
-	asked    int   // number of interrupts so far
-	sent     []json.RawMessage
+	messages       []message
+	pending        *call // the call that waits for approval, or nil
+	interruptCount int   // number of interrupts so far
+	sentEmails     []json.RawMessage
 }
 
 // A call is the model's tool call that waits for approval.
@@ -63,7 +63,7 @@ func (b *backend) sentEmails(threadID string) []json.RawMessage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if t := b.threads[threadID]; t != nil {
-		return append([]json.RawMessage(nil), t.sent...)
+		return append([]json.RawMessage(nil), t.sentEmails...)
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
-	(&script{thread: t, in: in, ran: b.ran, emit: func(frame string) {
+	(&script{thread: t, input: in, onSend: b.onSend, emit: func(frame string) {
 		e.frames = append(e.frames, frame)
 		fmt.Fprintf(w, "data: %s\n\n", frame)
 		http.NewResponseController(w).Flush()
@@ -102,9 +102,9 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // A script is one run of the graph.
 type script struct {
 	*thread
-	in   gjson.Result
-	ran  func(args json.RawMessage)
-	emit func(frame string)
+	input  gjson.Result
+	onSend func(args json.RawMessage)
+	emit   func(frame string)
 }
 
 // run does what LangGraph does with a run: it continues with the client's answer, asks the open
@@ -112,22 +112,22 @@ type script struct {
 // or, without resume, command.resume. If the answer is a map with interrupt ids as keys, it must
 // have the id of the open interrupt; otherwise the question is asked again.
 func (s *script) run() {
-	s.event("RUN_STARTED", "threadId", s.in.Get("threadId").Str, "runId", s.in.Get("runId").Str)
-	answer, given := s.in.Get("forwardedProps.command.resume"), false
-	entries := s.in.Get("resume").Array()
+	s.event("RUN_STARTED", "threadId", s.input.Get("threadId").Str, "runId", s.input.Get("runId").Str)
+	answer, given := s.input.Get("forwardedProps.command.resume"), false
+	entries := s.input.Get("resume").Array()
 	if len(entries) > 0 {
 		answer, given = payloadOf(entries), true
 	}
-	runID := s.in.Get("runId").Str
+	runID := s.input.Get("runId").Str
 	switch {
 	case s.pending != nil && (given || answer.Exists()):
 		runID = s.serverRunID()
 		value, ok := inIDMap(answer, s.pending.interrupt)
 		switch {
 		case ok:
-			s.goOn(value)
+			s.resume(value)
 		case given && !isIDMap(answer):
-			s.goOn(answer)
+			s.resume(answer)
 		default:
 			s.interrupt()
 		}
@@ -141,7 +141,7 @@ func (s *script) run() {
 		s.ask()
 	}
 	// The adapter ends a run with the run id of the LangGraph server, not with the client's run id.
-	s.event("RUN_FINISHED", "threadId", s.in.Get("threadId").Str, "runId", runID)
+	s.event("RUN_FINISHED", "threadId", s.input.Get("threadId").Str, "runId", runID)
 }
 
 // payloadOf returns the value to which the adapter converts the resume array. A cancelled entry, or
@@ -182,11 +182,11 @@ func isIDMap(answer gjson.Result) bool {
 // ask runs the graph from its start to the pause: the model calls the tool, and the step "approve"
 // interrupts.
 func (s *script) ask() {
-	s.takeMessages()
-	s.asked++
+	s.addMessages()
+	s.interruptCount++
 	s.pending = &call{
-		id:        fmt.Sprintf("call_%d", s.asked),
-		interrupt: fmt.Sprintf("%.16x", sha256.Sum256([]byte(s.in.Get("threadId").Str+fmt.Sprint(s.asked)))),
+		id:        fmt.Sprintf("call_%d", s.interruptCount),
+		interrupt: fmt.Sprintf("%.16x", sha256.Sum256([]byte(s.input.Get("threadId").Str+fmt.Sprint(s.interruptCount)))),
 		args:      json.RawMessage(`{"to":"bob@example.org","subject":"Report","body":"All is well."}`),
 	}
 	ai := message{id: fmt.Sprintf("ai-%d", len(s.messages)+1), kind: "ai", call: s.pending}
@@ -219,8 +219,8 @@ func (s *script) interrupt() {
 	s.event("CUSTOM", "name", "on_interrupt", "value", string(value), "rawEvent", object("id", s.pending.interrupt, "value", value))
 }
 
-// goOn continues the graph from the pause to its end. value has the decision for the middleware.
-func (s *script) goOn(value gjson.Result) {
+// resume continues the graph from the pause to its end. value has the decision for the middleware.
+func (s *script) resume(value gjson.Result) {
 	decisions := value.Get("decisions").Array()
 	if len(decisions) != 1 {
 		// LangGraph's middleware throws here, and then throws again in every later run of the
@@ -246,7 +246,7 @@ func (s *script) goOn(value gjson.Result) {
 	s.messages = append(s.messages, message{id: fmt.Sprintf("tool-%d", len(s.messages)+1), kind: "tool", content: result, callID: done.id})
 	s.event("STEP_FINISHED", "stepName", "approve")
 	s.event("STEP_STARTED", "stepName", "model")
-	s.say(result)
+	s.sendText(result)
 	s.event("STEP_FINISHED", "stepName", "model")
 	s.snapshots()
 }
@@ -254,15 +254,15 @@ func (s *script) goOn(value gjson.Result) {
 // send stands for the side effect of the tool, and returns the tool's result. It must run only
 // once, and only if a person approved the call.
 func (s *script) send(args json.RawMessage) string {
-	s.sent = append(s.sent, args)
-	if s.ran != nil {
-		s.ran(args)
+	s.sentEmails = append(s.sentEmails, args)
+	if s.onSend != nil {
+		s.onSend(args)
 	}
 	return "Sent to " + gjson.GetBytes(args, "to").Str + "."
 }
 
-// say streams a text as the model's message.
-func (s *script) say(text string) {
+// sendText streams a text as the model's message.
+func (s *script) sendText(text string) {
 	ai := message{id: fmt.Sprintf("ai-%d", len(s.messages)+1), kind: "ai", content: text}
 	streamed := s.raw("on_chat_model_stream", "ScriptModel")
 	s.event("TEXT_MESSAGE_START", "role", "assistant", "messageId", ai.id, "rawEvent", streamed)

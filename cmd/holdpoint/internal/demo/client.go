@@ -16,29 +16,29 @@ import (
 // A client behaves as an AG-UI client does on one thread. It sends its messages with every run,
 // replaces them by the messages of each snapshot, and keeps the interrupts of the last outcome.
 type client struct {
-	url      string
-	http     *http.Client
-	threadID string
-	messages json.RawMessage // messages of the last MESSAGES_SNAPSHOT, and the user's messages after it
-	runs     int
-	open     []gjson.Result // interrupts of the last outcome
+	url            string
+	http           *http.Client
+	threadID       string
+	messages       json.RawMessage // messages of the last MESSAGES_SNAPSHOT, and the user's messages after it
+	runs           int
+	openInterrupts []gjson.Result // interrupts of the last outcome
 }
 
 // A reply is one request of the client, with the frames that answered it.
 type reply struct {
-	sent   []byte
-	frames []string
+	request []byte
+	frames  []string
 }
 
-// patience is the timeout of a run. A run of the scripted backend takes milliseconds.
-const patience = 30 * time.Second
+// runTimeout is the timeout of a run. A run of the scripted backend takes milliseconds.
+const runTimeout = 30 * time.Second
 
 func newClient(url, threadID string) *client {
-	return &client{url: url, http: &http.Client{Transport: &http.Transport{}, Timeout: patience}, threadID: threadID, messages: json.RawMessage("[]")}
+	return &client{url: url, http: &http.Client{Transport: &http.Transport{}, Timeout: runTimeout}, threadID: threadID, messages: json.RawMessage("[]")}
 }
 
-// say sends a user message.
-func (c *client) say(ctx context.Context, text string) (reply, error) {
+// sendMessage sends a user message.
+func (c *client) sendMessage(ctx context.Context, text string) (reply, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal(c.messages, &list); err != nil {
 		return reply{}, fmt.Errorf("messages: %w", err)
@@ -57,7 +57,7 @@ func (c *client) say(ctx context.Context, text string) (reply, error) {
 // resume gives the same answer to every open interrupt.
 func (c *client) resume(ctx context.Context, a answer) (reply, error) {
 	var entries []json.RawMessage
-	for _, i := range c.open {
+	for _, i := range c.openInterrupts {
 		entries = append(entries, a.entry(i))
 	}
 	return c.post(ctx, c.input(entries))
@@ -98,22 +98,22 @@ func (c *client) post(ctx context.Context, body []byte) (reply, error) {
 	if res.StatusCode != http.StatusOK {
 		return reply{}, fmt.Errorf("http %d: %s", res.StatusCode, stream)
 	}
-	r := reply{sent: body}
+	r := reply{request: body}
 	for block := range strings.SplitSeq(string(stream), "\n\n") {
 		if data, ok := strings.CutPrefix(block, "data:"); ok {
 			r.frames = append(r.frames, strings.TrimPrefix(data, " "))
 		}
 	}
-	c.take(r)
+	c.keepReply(r)
 	return r, nil
 }
 
-// take keeps the parts of a reply that the client needs for its next run.
-func (c *client) take(r reply) {
+// keepReply keeps the parts of a reply that the client needs for its next run.
+func (c *client) keepReply(r reply) {
 	if m := r.last("MESSAGES_SNAPSHOT").Get("messages"); m.IsArray() {
 		c.messages = json.RawMessage(m.Raw)
 	}
-	c.open = r.interrupts()
+	c.openInterrupts = r.interrupts()
 }
 
 // last returns the last event of the type kind, or a zero Result if there is none.
@@ -138,7 +138,7 @@ func (r reply) interrupts() []gjson.Result {
 // errorCode returns the code of the run's RUN_ERROR, or "" if there is none.
 func (r reply) errorCode() string { return r.last("RUN_ERROR").Get("code").Str }
 
-// endedWell reports whether the run finished without an error and without a question.
-func (r reply) endedWell() bool {
+// isSuccess reports whether the run finished without an error and without a question.
+func (r reply) isSuccess() bool {
 	return r.last("RUN_FINISHED").Exists() && !r.last("RUN_ERROR").Exists() && r.interrupts() == nil
 }

@@ -36,11 +36,11 @@ type Options struct {
 // A demo is the state of a running demonstration.
 type demo struct {
 	*screen
-	in      *bufio.Scanner // nil if no person is asked
-	backend *backend
-	url     string // URL of Holdpoint
-	threads int
-	broken  []error // the claims that were not true
+	in          *bufio.Scanner // nil if no person is asked
+	backend     *backend
+	url         string // URL of Holdpoint
+	threads     int
+	falseClaims []error // the claims that were not true
 }
 
 // question is the message with which the user begins every thread.
@@ -107,27 +107,27 @@ func (d *demo) play(ctx context.Context) error {
 		answers = []answer{{}} // the person chooses
 	}
 	for _, a := range answers {
-		if err := d.scene(ctx, a); err != nil {
+		if err := d.playThread(ctx, a); err != nil {
 			return err
 		}
 	}
 	if err := d.refusal(ctx); err != nil {
 		return err
 	}
-	if d.broken != nil {
+	if d.falseClaims != nil {
 		d.title("not as promised")
-		for _, err := range d.broken {
+		for _, err := range d.falseClaims {
 			d.line("   %s", d.paint(red, err.Error()))
 		}
-		return errors.Join(d.broken...)
+		return errors.Join(d.falseClaims...)
 	}
 	d.line("\n%s", d.paint(green, "Everything was as promised."))
 	return nil
 }
 
-// scene plays one thread: the question, the answer, the end of the run, and the same answer a
+// playThread plays one thread: the question, the answer, the end of the run, and the same answer a
 // second time.
-func (d *demo) scene(ctx context.Context, a answer) error {
+func (d *demo) playThread(ctx context.Context, a answer) error {
 	c := d.newClient()
 	defer c.http.CloseIdleConnections()
 	heading := "a question and its answer"
@@ -160,16 +160,16 @@ func (d *demo) newClient() *client {
 // pause sends the first message and shows how the run pauses.
 func (d *demo) pause(ctx context.Context, c *client) (reply, error) {
 	before := len(d.backend.exchangesSince(0))
-	r, err := c.say(ctx, question)
+	r, err := c.sendMessage(ctx, question)
 	if err != nil {
 		return r, err
 	}
 	d.line("\nThe client says %q. The run pauses:", question)
 	d.frames(framesOf(d.backend.exchangesSince(before)), r.frames, d.threads > 1)
-	d.promise(len(c.open) == 1, "%s: the pause has %d interrupts in its outcome, want 1", c.threadID, len(c.open))
-	d.promise(len(d.backend.sentEmails(c.threadID)) == 0, "%s: an email was sent before anybody answered", c.threadID)
-	for _, i := range c.open {
-		d.promise(i.Get("reason").Str == "tool_call" && i.Get("toolCallId").Str == "call_1",
+	d.checkClaim(len(c.openInterrupts) == 1, "%s: the pause has %d interrupts in its outcome, want 1", c.threadID, len(c.openInterrupts))
+	d.checkClaim(len(d.backend.sentEmails(c.threadID)) == 0, "%s: an email was sent before anybody answered", c.threadID)
+	for _, i := range c.openInterrupts {
+		d.checkClaim(i.Get("reason").Str == "tool_call" && i.Get("toolCallId").Str == "call_1",
 			"%s: the interrupt is not about the call: %s", c.threadID, i.Raw)
 		d.line("")
 		d.fact("the outcome asks", fmt.Sprintf("%s (%s %s)", i.Get("message").Str, i.Get("reason").Str, i.Get("toolCallId").Str))
@@ -207,11 +207,11 @@ func (d *demo) ask() (answer, error) {
 		if !ok {
 			continue
 		}
-		a := answer{kind: kind, to: otherAddress}
+		a := answer{kind: kind, newAddress: otherAddress}
 		if kind == edit {
 			fmt.Fprint(d.out, d.paint(yellow, "   send it to whom instead? ["+otherAddress+"] "))
 			if d.in.Scan() && strings.TrimSpace(d.in.Text()) != "" {
-				a.to = strings.TrimSpace(d.in.Text())
+				a.newAddress = strings.TrimSpace(d.in.Text())
 			}
 		}
 		return a, nil
@@ -227,25 +227,25 @@ func (d *demo) answer(ctx context.Context, c *client, a answer) (reply, error) {
 	}
 	calls := d.backend.exchangesSince(before)
 	d.line("\nThe answer is %s. The run ends:", d.paint(bold, string(a.kind)))
-	d.fact("the client sends", "resume "+gjson.GetBytes(r.sent, "resume").Raw)
+	d.fact("the client sends", "resume "+gjson.GetBytes(r.request, "resume").Raw)
 	for _, e := range calls {
 		d.fact("the backend gets", "resume "+gjson.GetBytes(e.body, "resume").Raw)
 	}
 	d.frames(framesOf(calls), r.frames, d.threads > 1)
 
 	kind, to := a.decision()
-	d.promise(r.endedWell(), "%s: %s did not end the run: %s", c.threadID, a.kind, r.last("RUN_ERROR").Raw)
-	d.promise(len(calls) == 1, "%s: %s called the backend %d times, want once", c.threadID, a.kind, len(calls))
+	d.checkClaim(r.isSuccess(), "%s: %s did not end the run: %s", c.threadID, a.kind, r.last("RUN_ERROR").Raw)
+	d.checkClaim(len(calls) == 1, "%s: %s called the backend %d times, want once", c.threadID, a.kind, len(calls))
 	for _, e := range calls {
-		d.promise(!strings.Contains(gjson.GetBytes(e.body, "resume.0.interruptId").Str, "~"), "%s: the backend was told an id that it does not know", c.threadID)
-		d.promise(decisionIn(e.body) == kind, "%s: %s became the decision %q, want %q", c.threadID, a.kind, decisionIn(e.body), kind)
+		d.checkClaim(!strings.Contains(gjson.GetBytes(e.body, "resume.0.interruptId").Str, "~"), "%s: the backend was told an id that it does not know", c.threadID)
+		d.checkClaim(decisionIn(e.body) == kind, "%s: %s became the decision %q, want %q", c.threadID, a.kind, decisionIn(e.body), kind)
 	}
-	d.promise(sentTo(d.backend, c.threadID) == to, "%s: %s sent email to %q, want %q", c.threadID, a.kind, sentTo(d.backend, c.threadID), to)
-	d.ending(c, a)
+	d.checkClaim(sentTo(d.backend, c.threadID) == to, "%s: %s sent email to %q, want %q", c.threadID, a.kind, sentTo(d.backend, c.threadID), to)
+	d.showEnd(c, a)
 	return r, nil
 }
 
-func (d *demo) ending(c *client, a answer) {
+func (d *demo) showEnd(c *client, a answer) {
 	n := len(d.backend.sentEmails(c.threadID))
 	outcome := map[int]string{0: "not executed", 1: "executed once, to " + sentTo(d.backend, c.threadID)}[n]
 	if n > 1 {
@@ -258,16 +258,16 @@ func (d *demo) ending(c *client, a answer) {
 // does. It must end as before, without a call of the backend.
 func (d *demo) replay(ctx context.Context, c *client, first reply, a answer) error {
 	before, sent := len(d.backend.exchangesSince(0)), len(d.backend.sentEmails(c.threadID))
-	r, err := c.post(ctx, first.sent)
+	r, err := c.post(ctx, first.request)
 	if err != nil {
 		return err
 	}
 	calls := d.backend.exchangesSince(before)
 	d.line("\nThe same request comes again. The same end, from Holdpoint's record:")
 	d.frames(framesOf(calls), r.frames, true)
-	d.promise(r.endedWell(), "%s: the replay did not end as the first: %s", c.threadID, strings.Join(r.frames, " "))
-	d.promise(len(calls) == 0, "%s: the replay reached the backend", c.threadID)
-	d.promise(len(d.backend.sentEmails(c.threadID)) == sent, "%s: the replay sent an email", c.threadID)
+	d.checkClaim(r.isSuccess(), "%s: the replay did not end as the first: %s", c.threadID, strings.Join(r.frames, " "))
+	d.checkClaim(len(calls) == 0, "%s: the replay reached the backend", c.threadID)
+	d.checkClaim(len(d.backend.sentEmails(c.threadID)) == sent, "%s: the replay sent an email", c.threadID)
 	d.line("\n   replay of %s: the backend was %s", a.kind, d.paint(bold, count(len(calls))))
 	return nil
 }
@@ -281,24 +281,24 @@ func (d *demo) refusal(ctx context.Context) error {
 		return err
 	}
 	before := len(d.backend.exchangesSince(0))
-	r, err := c.say(ctx, "Never mind. What is the weather?")
+	r, err := c.sendMessage(ctx, "Never mind. What is the weather?")
 	if err != nil {
 		return err
 	}
 	calls := d.backend.exchangesSince(before)
 	d.line("\nThe client says something else instead of an answer. It is refused, and asked again:")
 	d.frames(framesOf(calls), r.frames, true)
-	d.promise(r.errorCode() == "PENDING_INTERRUPTS", "%s: the new message got the code %q, want PENDING_INTERRUPTS", c.threadID, r.errorCode())
-	d.promise(len(calls) == 0, "%s: the new message reached the backend", c.threadID)
-	d.promise(len(c.open) == 1, "%s: the refusal asks %d questions again, want 1", c.threadID, len(c.open))
+	d.checkClaim(r.errorCode() == "PENDING_INTERRUPTS", "%s: the new message got the code %q, want PENDING_INTERRUPTS", c.threadID, r.errorCode())
+	d.checkClaim(len(calls) == 0, "%s: the new message reached the backend", c.threadID)
+	d.checkClaim(len(c.openInterrupts) == 1, "%s: the refusal asks %d questions again, want 1", c.threadID, len(c.openInterrupts))
 	d.line("\n   refused with %s: the backend was %s", d.paint(bold, r.errorCode()), d.paint(bold, count(len(calls))))
 	return nil
 }
 
-// promise notes the formatted error if kept is false: a claim about Holdpoint is then not true.
-func (d *demo) promise(kept bool, format string, args ...any) {
-	if !kept {
-		d.broken = append(d.broken, fmt.Errorf(format, args...))
+// checkClaim notes the formatted error if holds is false: a claim about Holdpoint is then not true.
+func (d *demo) checkClaim(holds bool, format string, args ...any) {
+	if !holds {
+		d.falseClaims = append(d.falseClaims, fmt.Errorf(format, args...))
 	}
 }
 

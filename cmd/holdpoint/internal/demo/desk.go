@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// again is the time between two requests of the chat that find out if the run has continued.
-const again = 500 * time.Millisecond
+// pollInterval is the time between two requests of the chat that find out if the run has continued.
+const pollInterval = 500 * time.Millisecond
 
 // Desk shows a pause that is answered at a desk (a web page of approvers). The client sends a
 // message that makes the agent ask, and then opens the chat again and again until the run has
@@ -19,7 +19,7 @@ const again = 500 * time.Millisecond
 func Desk(ctx context.Context, o Options, page func()) error {
 	d := &demo{screen: &screen{out: o.Out, width: o.Width, color: o.Color}, backend: newBackend()}
 	d.width = cmp.Or(d.width, 120)
-	d.backend.ran = func(args json.RawMessage) { d.line("   the agent runs %s %s", d.paint(bold, tool), args) }
+	d.backend.onSend = func(args json.RawMessage) { d.line("   the agent runs %s %s", d.paint(bold, tool), args) }
 	listener, err := loopback()
 	if err != nil {
 		return err
@@ -33,21 +33,21 @@ func Desk(ctx context.Context, o Options, page func()) error {
 	d.title("a question that is answered at the desk")
 	c := d.newClient()
 	defer c.http.CloseIdleConnections()
-	r, err := c.say(ctx, question)
+	r, err := c.sendMessage(ctx, question)
 	if err != nil {
 		return err
 	}
-	if len(c.open) != 1 {
-		return fmt.Errorf("demo: the run asks %d questions, want 1", len(c.open))
+	if len(c.openInterrupts) != 1 {
+		return fmt.Errorf("demo: the run asks %d questions, want 1", len(c.openInterrupts))
 	}
 	d.line("\nThe client says %q. The run pauses, and the chat is left:", question)
-	d.fact("the agent asks", fmt.Sprintf("%s (%s)", c.open[0].Get("message").Str, callIn(r, c.open[0].Get("toolCallId").Str)))
+	d.fact("the agent asks", fmt.Sprintf("%s (%s)", c.openInterrupts[0].Get("message").Str, callIn(r, c.openInterrupts[0].Get("toolCallId").Str)))
 	page()
-	for !r.endedWell() {
+	for !r.isSuccess() {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(again):
+		case <-time.After(pollInterval):
 		}
 		if r, err = c.post(ctx, c.input(nil)); err != nil {
 			return err

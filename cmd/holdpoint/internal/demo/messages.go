@@ -46,10 +46,10 @@ func (m message) agui() json.RawMessage {
 	return object("id", m.id, "role", "assistant", "content", m.content, "toolCalls", calls)
 }
 
-// takeMessages adds to the graph's state the user messages of the request that the state does not
+// addMessages adds to the graph's state the user messages of the request that the state does not
 // have.
-func (s *script) takeMessages() {
-	s.in.Get("messages").ForEach(func(_, m gjson.Result) bool {
+func (s *script) addMessages() {
+	s.input.Get("messages").ForEach(func(_, m gjson.Result) bool {
 		known := slices.ContainsFunc(s.messages, func(have message) bool { return have.id == m.Get("id").Str })
 		if !known && m.Get("role").Str == "user" {
 			s.messages = append(s.messages, message{id: m.Get("id").Str, kind: "human", content: m.Get("content").Str})
@@ -72,7 +72,7 @@ func (s *script) snapshots() {
 // identify it.
 func (s *script) raw(event, name string) json.RawMessage {
 	return object("event", event, "name", name, "tags", []string{}, "metadata",
-		object("ls_integration", "langgraph", "langgraph_version", "1.4.18", "thread_id", s.in.Get("threadId").Str))
+		object("ls_integration", "langgraph", "langgraph_version", "1.4.18", "thread_id", s.input.Get("threadId").Str))
 }
 
 // serverRunID returns a run id of the form that the LangGraph server uses.

@@ -14,7 +14,7 @@ import (
 // It reads nothing from o.In.
 func Serve(ctx context.Context, o Options, listener net.Listener) error {
 	b := newBackend()
-	b.ran = func(args json.RawMessage) { fmt.Fprintf(o.Out, "the agent runs %s %s\n", tool, args) }
+	b.onSend = func(args json.RawMessage) { fmt.Fprintf(o.Out, "the agent runs %s %s\n", tool, args) }
 	backendURL, url, stop, err := o.serve(b, listener)
 	if err != nil {
 		return err

@@ -11,16 +11,16 @@ import (
 
 // A Change counts the events of one kind, by what Holdpoint did with them.
 type Change struct {
-	Type string `json:"type"`
-	Name string `json:"name,omitempty"` // of a CUSTOM event or a tool, if its type has one
-	Came int    `json:"came"`
+	Type     string `json:"type"`
+	Name     string `json:"name,omitempty"` // of a CUSTOM event or a tool, if its type has one
+	Received int    `json:"came"`
 	// Passed counts the events that reached the client unchanged, and Rewritten those that reached
-	// it with changes. Dropped counts the events that did not reach the client, and Made those that
+	// it with changes. Dropped counts the events that did not reach the client, and Created those that
 	// Holdpoint added.
 	Passed    int `json:"passed"`
 	Rewritten int `json:"rewritten"`
 	Dropped   int `json:"dropped"`
-	Made      int `json:"made"`
+	Created   int `json:"made"`
 }
 
 type kind struct{ t, name string }
@@ -57,7 +57,7 @@ func compare(in, out *stream) []Change {
 		return rows[k]
 	}
 	for _, ev := range in.events {
-		row(kindOf(ev)).Came++
+		row(kindOf(ev)).Received++
 	}
 	for _, ev := range out.events {
 		r := row(kindOf(ev))
@@ -66,14 +66,14 @@ func compare(in, out *stream) []Change {
 			r.Passed++
 			continue
 		}
-		r.Made++
+		r.Created++
 	}
 	list := []Change{}
 	for _, k := range order {
 		r := rows[k]
-		r.Rewritten = min(r.Made, r.Came-r.Passed)
-		r.Made -= r.Rewritten
-		r.Dropped = r.Came - r.Passed - r.Rewritten
+		r.Rewritten = min(r.Created, r.Received-r.Passed)
+		r.Created -= r.Rewritten
+		r.Dropped = r.Received - r.Passed - r.Rewritten
 		list = append(list, *r)
 	}
 	return list

@@ -36,14 +36,14 @@ const maxFrame = 32 << 20
 
 // An Answer is the HTTP response with which a backend answers one run.
 type Answer struct {
-	Status int         // status of the HTTP response, 0 for a recording without headers
-	Header http.Header // nil for a recording without headers
-	Body   []byte
-	Cut    bool // the body is incomplete, or longer than MaxBytes
-	Late   bool // the body is incomplete because the timeout was reached
-	// Run is set if the run takes several requests to the backend. It then has the answers to all
-	// of them, including this one. It is nil if the run is a single request.
-	Run []Answer
+	Status     int         // status of the HTTP response, 0 for a recording without headers
+	Header     http.Header // nil for a recording without headers
+	Body       []byte
+	Incomplete bool // the body is incomplete, or longer than MaxBytes
+	TimedOut   bool // the body is incomplete because the timeout was reached
+	// RunAnswers is set if the run takes several requests to the backend. It then has the answers to
+	// all of them, including this one. It is nil if the run is a single request.
+	RunAnswers []Answer
 }
 
 // Options control how doctor reads an Answer. The zero value has all defaults.
@@ -66,13 +66,13 @@ type Options struct {
 	Assistant string
 }
 
-// several reports whether a run of the dialect takes several requests to the backend. A recorded
-// answer does not show to which of the requests it belongs, so such a run cannot be examined from a
-// recording.
-func (o Options) several() bool { return o.Dialect == langgraphserver.Name }
+// needsSeveralRequests reports whether a run of the dialect takes several requests to the backend.
+// A recorded answer does not show to which of the requests it belongs, so such a run cannot be
+// examined from a recording.
+func (o Options) needsSeveralRequests() bool { return o.Dialect == langgraphserver.Name }
 
 func (o Options) err() error {
-	if o.several() != (o.Assistant != "") {
+	if o.needsSeveralRequests() != (o.Assistant != "") {
 		return fmt.Errorf(refusedAssistant, langgraphserver.Name)
 	}
 	return nil
@@ -86,56 +86,56 @@ func Examine(ctx context.Context, a Answer, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.several() && a.Run == nil {
+	if o.needsSeveralRequests() && a.RunAnswers == nil {
 		return nil, fmt.Errorf(refusedRecording, o.Dialect)
 	}
 	if _, err := list.New(o.Dialect, nil); err != nil {
 		return nil, err
 	}
 	a.Header = withType(a)
-	came := readStream(a)
-	r := &Report{Answer: describe(a, came), Questions: []Question{}, Events: []Change{}, Cannot: []string{}, Notes: []string{}}
+	received := readStream(a)
+	r := &Report{Answer: describe(a, received), Questions: []Question{}, Events: []Change{}, Failures: []string{}, Notes: []string{}}
 	if enc := a.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") && a.Status/100 == 2 {
-		r.Verdict = Cannot
-		r.cannot(fmt.Sprintf(cannotEncoding, word(enc)))
+		r.Verdict = CannotTranslate
+		r.addFailure(fmt.Sprintf(cannotEncoding, word(enc)))
 		return r, nil
 	}
 	if a.Header.Get("X-Vercel-Ai-Ui-Message-Stream") != "" {
-		r.Verdict = Cannot
-		r.cannot(cannotAISDK)
+		r.Verdict = CannotTranslate
+		r.addFailure(cannotAISDK)
 		return r, nil
 	}
-	why := noStream(a, came)
-	if status := a.Status; o.several() && why != "" && len(a.Run) > 1 && (status == http.StatusNotFound || status == http.StatusUnprocessableEntity) {
+	why := noStream(a, received)
+	if status := a.Status; o.needsSeveralRequests() && why != "" && len(a.RunAnswers) > 1 && (status == http.StatusNotFound || status == http.StatusUnprocessableEntity) {
 		why = whyAssistant
 	}
 	if why != "" {
 		r.Verdict = NoStream
-		r.cannot(why)
+		r.addFailure(why)
 		return r, nil
 	}
-	p, err := play(ctx, list, a, came, o)
+	p, err := play(ctx, list, a, received, o)
 	if err != nil {
 		return nil, err
 	}
-	if o.Dialect == auto.Name && came.known == 0 {
-		native, err := playForeignDialects(ctx, list, a, came, o)
+	if o.Dialect == auto.Name && received.knownEvents == 0 {
+		native, err := playForeignDialects(ctx, list, a, received, o)
 		if err != nil {
 			return nil, err
 		}
 		if native == nil {
-			r.Verdict = Cannot
+			r.Verdict = CannotTranslate
 			if strings.Contains(r.Answer.MediaType, "proto") {
-				r.cannot(cannotProtobuf)
+				r.addFailure(cannotProtobuf)
 				return r, nil
 			}
-			r.cannot(cannotUnknown)
+			r.addFailure(cannotUnknown)
 			return r, nil
 		}
 		p = native
 	}
-	r.tell(came, p, o)
-	r.noteClient(came, o)
+	r.fill(received, p, o)
+	r.noteClient(received, o)
 	return r, nil
 }
 
@@ -156,7 +156,7 @@ func options(o Options) (dialects.List, error) {
 // playForeignDialects plays the answer to each dialect whose backend does not speak AG-UI. It
 // returns the result of the dialect that recognizes the most events, or nil if no dialect
 // recognizes an event.
-func playForeignDialects(ctx context.Context, list dialects.List, a Answer, came *stream, o Options) (*playedStream, error) {
+func playForeignDialects(ctx context.Context, list dialects.List, a Answer, received *stream, o Options) (*playedStream, error) {
 	var best *playedStream
 	most := 0
 	for _, name := range list.Names() {
@@ -168,11 +168,11 @@ func playForeignDialects(ctx context.Context, list dialects.List, a Answer, came
 			continue
 		}
 		o.Dialect = name
-		p, err := play(ctx, list, a, came, o)
+		p, err := play(ctx, list, a, received, o)
 		if err != nil {
 			return nil, err
 		}
-		if n := p.understood(came); n > most {
+		if n := p.countRecognized(received); n > most {
 			best, most = p, n
 		}
 	}
@@ -180,7 +180,7 @@ func playForeignDialects(ctx context.Context, list dialects.List, a Answer, came
 }
 
 // noStream returns the reason why the answer cannot be examined, or "" if it can be.
-func noStream(a Answer, came *stream) string {
+func noStream(a Answer, received *stream) string {
 	switch {
 	case a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden:
 		return whyWho
@@ -192,7 +192,7 @@ func noStream(a Answer, came *stream) string {
 		return whyNotARun
 	case a.Status != 0 && a.Status/100 != 2:
 		return whyError
-	case len(a.Body) == 0 && a.Late:
+	case len(a.Body) == 0 && a.TimedOut:
 		return whyTime
 	case len(a.Body) == 0:
 		return whyEmpty
@@ -241,9 +241,9 @@ func mediaType(h http.Header) string {
 
 // A stream has the events of a backend's answer, or of Holdpoint's response to the client.
 type stream struct {
-	events   []agui.Event
-	known    int  // number of events whose type is one of AG-UI's
-	tooLarge bool // a frame is larger than maxFrame
+	events      []agui.Event
+	knownEvents int  // number of events whose type is one of AG-UI's
+	tooLarge    bool // a frame is larger than maxFrame
 }
 
 func readStream(a Answer) *stream {
@@ -263,7 +263,7 @@ func (s *stream) read(body []byte) {
 			ev := agui.NewEvent(slices.Clone(data))
 			s.events = append(s.events, ev)
 			if ev.Type != agui.Unknown {
-				s.known++
+				s.knownEvents++
 			}
 		}
 		if err != nil {

@@ -57,15 +57,15 @@ func Fetch(ctx context.Context, p Probe) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	seen := &capture{to: p.Transport, most: 1}
-	if p.several() {
-		seen.most = maxExchanges
+	seen := &capture{transport: p.Transport, maxRequests: 1}
+	if p.needsSeveralRequests() {
+		seen.maxRequests = maxExchanges
 	}
-	if seen.to == nil {
+	if seen.transport == nil {
 		own := http.DefaultTransport.(*http.Transport).Clone()
 		own.DisableCompression = true
 		defer own.CloseIdleConnections()
-		seen.to = own
+		seen.transport = own
 	}
 	h, err := proxy.New(proxy.Options{
 		Upstream: p.URL, Dialect: d, Store: memory.New(memory.Options{}), Transport: seen,
@@ -96,38 +96,38 @@ const maxExchanges = 8
 
 // capture is a transport that sends the requests of one run to the backend and keeps the answers.
 type capture struct {
-	to   http.RoundTripper
-	most int // the largest number of requests that it sends
+	transport   http.RoundTripper
+	maxRequests int // the largest number of requests that it sends
 
-	mu   sync.Mutex // needed because a body may still be read after the run has ended
-	list []*exchange
+	mu        sync.Mutex // needed because a body may still be read after the run has ended
+	exchanges []*exchange
 }
 
 // An exchange is one request and its answer.
 type exchange struct {
-	c     *capture
-	res   *http.Response
-	err   error // error of the request, or of reading its response's body
-	body  bytes.Buffer
-	whole bool
+	c          *capture
+	res        *http.Response
+	err        error // error of the request, or of reading its response's body
+	body       bytes.Buffer
+	isComplete bool
 }
 
-// errEnough is the error of a request beyond capture.most.
-var errEnough = errors.New(failedSecondRun)
+// errTooManyRequests is the error of a request beyond capture.maxRequests.
+var errTooManyRequests = errors.New(failedSecondRun)
 
 // RoundTrip implements http.RoundTripper.
 func (c *capture) RoundTrip(r *http.Request) (*http.Response, error) {
 	e := &exchange{c: c}
 	c.mu.Lock()
-	again := len(c.list) >= c.most
+	again := len(c.exchanges) >= c.maxRequests
 	if !again {
-		c.list = append(c.list, e)
+		c.exchanges = append(c.exchanges, e)
 	}
 	c.mu.Unlock()
 	if again {
-		return nil, errEnough
+		return nil, errTooManyRequests
 	}
-	res, err := c.to.RoundTrip(r)
+	res, err := c.transport.RoundTrip(r)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
@@ -153,7 +153,7 @@ func (b *capturedBody) Read(p []byte) (int, error) {
 	b.e.body.Write(p[:n])
 	switch {
 	case errors.Is(err, io.EOF):
-		b.e.whole = true
+		b.e.isComplete = true
 	case err != nil:
 		b.e.err = err
 	case b.e.body.Len() > MaxBytes:
@@ -167,15 +167,15 @@ func (c *capture) answer(ctx context.Context, w *clientView) (Answer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
-	if len(c.list) == 0 {
+	if len(c.exchanges) == 0 {
 		return Answer{}, fmt.Errorf(refusedOwnRun, clean(strings.TrimSpace(w.body.String())))
 	}
 	var all []Answer
 	which := -1
-	for n, e := range c.list {
+	for n, e := range c.exchanges {
 		switch {
 		case e.res == nil && late:
-			all = append(all, Answer{Cut: true, Late: true})
+			all = append(all, Answer{Incomplete: true, TimedOut: true})
 		case e.res == nil && e.err != nil:
 			return Answer{}, fmt.Errorf(failedReason, clean(e.err.Error()))
 		case e.res == nil:
@@ -191,15 +191,15 @@ func (c *capture) answer(ctx context.Context, w *clientView) (Answer, error) {
 		which = len(all) - 1
 	}
 	a := all[which]
-	if c.most > 1 {
-		a.Run = all
+	if c.maxRequests > 1 {
+		a.RunAnswers = all
 	}
 	return a, nil
 }
 
-func (e *exchange) answer(late bool) Answer {
+func (e *exchange) answer(timedOut bool) Answer {
 	body := e.body.Bytes()
-	a := Answer{Status: e.res.StatusCode, Header: e.res.Header, Cut: !e.whole, Late: late && !e.whole}
+	a := Answer{Status: e.res.StatusCode, Header: e.res.Header, Incomplete: !e.isComplete, TimedOut: timedOut && !e.isComplete}
 	if len(body) > MaxBytes {
 		body = body[:MaxBytes]
 	}
@@ -220,6 +220,6 @@ func (a Answer) withoutGzip() Answer {
 	body, cut, _ := readBody(z)
 	a.Header = a.Header.Clone()
 	a.Header.Del("Content-Encoding")
-	a.Body, a.Cut = body, a.Cut || cut
+	a.Body, a.Incomplete = body, a.Incomplete || cut
 	return a
 }

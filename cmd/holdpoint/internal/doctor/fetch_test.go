@@ -65,7 +65,7 @@ func TestTheHarmlessRun(t *testing.T) {
 			w.Header().Set("Server", "uvicorn")
 			w.Write(stream)
 		}, Probe{Message: "Hi there.", Header: http.Header{"Authorization": {"Bearer x"}}, Options: Options{ProtocolVersion: "1.0"}})
-		if r.Verdict != Keeps || r.Dialect != "langgraph" || r.Answer.Status != http.StatusOK || r.Answer.Server != "uvicorn" || r.Framework.Name != "LangGraph" {
+		if r.Verdict != CanTranslate || r.Dialect != "langgraph" || r.Answer.Status != http.StatusOK || r.Answer.Server != "uvicorn" || r.Framework.Name != "LangGraph" {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -108,12 +108,12 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"307":  {status(307, "Location", "/agent/?key=1"), NoStream, "redirects"},
 		"422":  {status(422), NoStream, "-dialect"},
 		"500":  {status(500), NoStream, "error"},
-		"JSON": {status(200, "Content-Type", "application/json"), Cannot, "nothing in it"},
+		"JSON": {status(200, "Content-Type", "application/json"), CannotTranslate, "nothing in it"},
 		"brotli": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", eventStream)
 			w.Header().Set("Content-Encoding", "br")
 			io.WriteString(w, "\x0b\x02")
-		}, Cannot, "Content-Encoding br"},
+		}, CannotTranslate, "Content-Encoding br"},
 		"gzip": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", eventStream)
 			w.Header().Set("Content-Encoding", "gzip")
@@ -126,15 +126,15 @@ func TestAnswersThatAreNone(t *testing.T) {
 			io.WriteString(w, started)
 			http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
-		}, Cannot, "UPSTREAM_EOF"},
+		}, CannotTranslate, "UPSTREAM_EOF"},
 	} {
 		r := fetch(t, c.h, Probe{})
 		var words bytes.Buffer
 		if err := r.Print(&words); err != nil || strings.Contains(words.String(), "secret") || strings.Contains(words.String(), "key=1") {
 			t.Errorf("%s: %v, %s", name, err, &words)
 		}
-		if all := strings.Join(r.Cannot, "\n"); r.Verdict != c.want || !strings.Contains(all, c.says) {
-			t.Errorf("%s: %s, cannot %q", name, r.Verdict, r.Cannot)
+		if all := strings.Join(r.Failures, "\n"); r.Verdict != c.want || !strings.Contains(all, c.says) {
+			t.Errorf("%s: %s, cannot %q", name, r.Verdict, r.Failures)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func TestNative(t *testing.T) {
 		w.Header().Set("Content-Type", eventStream)
 		w.Write(stored(t, "strands/approve-py/1.upstream.sse"))
 	}, Probe{Options: Options{Dialect: "strands"}})
-	if r.Verdict != Keeps || r.Dialect != "strands" || r.Setting != "strands" {
+	if r.Verdict != CanTranslate || r.Dialect != "strands" || r.Setting != "strands" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -174,12 +174,12 @@ func TestABackendThatHangs(t *testing.T) {
 		a, err := Fetch(deadline{ctx}, Probe{URL: address(t, server.URL), Transport: transport})
 		cancel(nil)
 		server.Close()
-		if err != nil || !a.Late || !a.Cut || string(a.Body) != stream {
+		if err != nil || !a.TimedOut || !a.Incomplete || string(a.Body) != stream {
 			t.Errorf("%s: %+v, %v", name, a, err)
 			continue
 		}
 		r, err := Examine(t.Context(), a, Options{})
-		want := map[string]Verdict{"silent": NoStream, "in the middle": Cannot}[name]
+		want := map[string]Verdict{"silent": NoStream, "in the middle": CannotTranslate}[name]
 		if err != nil || r.Verdict != want {
 			t.Errorf("%s: %v, %+v", name, err, r)
 		}
@@ -276,7 +276,7 @@ func TestARunOfSeveralRequests(t *testing.T) {
 				}
 				w.Write(a.Body)
 			}, Probe{Options: options, Header: http.Header{"X-Api-Key": {"k"}}})
-			want, verdict := 1, Keeps
+			want, verdict := 1, CanTranslate
 			switch {
 			case strings.HasPrefix(name, "two"):
 				want = 2
@@ -313,7 +313,7 @@ func TestARunOfSeveralRequests(t *testing.T) {
 				}
 				io.WriteString(w, `{"thread_id":"t","values":{},"next":[],"tasks":[]}`)
 			}, Probe{Options: options})
-			if r.Verdict != NoStream || !strings.Contains(strings.Join(r.Cannot, "\n"), c.says) {
+			if r.Verdict != NoStream || !strings.Contains(strings.Join(r.Failures, "\n"), c.says) {
 				t.Errorf("%+v", r)
 			}
 		})

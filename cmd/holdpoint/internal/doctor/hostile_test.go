@@ -35,28 +35,28 @@ func TestWhatIsNoStream(t *testing.T) {
 		says string
 	}{
 		"nothing":        {"", NoStream, "empty"},
-		"text":           {"hello there", Cannot, "nothing in it is an event"},
-		"HTML":           {"<!doctype html><html></html>", Cannot, "nothing in it is an event"},
-		"bytes":          {"\x00\x01\xff\xfe\x80", Cannot, "nothing in it is an event"},
-		"JSON":           {`{"detail":"no"}`, Cannot, "nothing in it is an event"},
-		"other SSE":      {"data: {\"a\":1}\n\ndata: [DONE]\n\n", Cannot, "nothing in it is an event"},
-		"no end":         {started, Cannot, "UPSTREAM_EOF"},
-		"huge frame":     {started + "data: {\"type\":\"TEXT_MESSAGE_CONTENT\",\"delta\":\"" + strings.Repeat("a", maxFrame) + "\"}\n\n" + finished, Cannot, "HOLDPOINT_MAX_FRAME_BYTES"},
+		"text":           {"hello there", CannotTranslate, "nothing in it is an event"},
+		"HTML":           {"<!doctype html><html></html>", CannotTranslate, "nothing in it is an event"},
+		"bytes":          {"\x00\x01\xff\xfe\x80", CannotTranslate, "nothing in it is an event"},
+		"JSON":           {`{"detail":"no"}`, CannotTranslate, "nothing in it is an event"},
+		"other SSE":      {"data: {\"a\":1}\n\ndata: [DONE]\n\n", CannotTranslate, "nothing in it is an event"},
+		"no end":         {started, CannotTranslate, "UPSTREAM_EOF"},
+		"huge frame":     {started + "data: {\"type\":\"TEXT_MESSAGE_CONTENT\",\"delta\":\"" + strings.Repeat("a", maxFrame) + "\"}\n\n" + finished, CannotTranslate, "HOLDPOINT_MAX_FRAME_BYTES"},
 		"plain":          {started + finished, Plain, ""},
 		"CRLF":           {strings.ReplaceAll(started+finished, "\n", "\r\n"), Plain, ""},
 		"curl -i":        {"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nServer: uvicorn\r\n\r\n" + started + finished, Plain, ""},
 		"curl -i, h2":    {"HTTP/2 200 \r\ncontent-type: text/event-stream\r\n\r\n" + started + finished, Plain, ""},
 		"curl -i, 401":   {"HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\n\r\n{}", NoStream, "-header"},
-		"protobuf":       {"HTTP/1.1 200 OK\r\nContent-Type: application/vnd.ag-ui.event+proto\r\n\r\n\x00\x00\x00\x05abcde", Cannot, "protobuf"},
-		"half a header":  {"HTTP/1.1 200 OK\r\nContent-", Cannot, "nothing in it is an event"},
+		"protobuf":       {"HTTP/1.1 200 OK\r\nContent-Type: application/vnd.ag-ui.event+proto\r\n\r\n\x00\x00\x00\x05abcde", CannotTranslate, "protobuf"},
+		"half a header":  {"HTTP/1.1 200 OK\r\nContent-", CannotTranslate, "nothing in it is an event"},
 		"deep":           {started + "data: " + strings.Repeat("[", 100000) + "\n\n" + finished, Plain, ""},
-		"two types":      {started + `data: {"type":"RUN_FINISHED","type":"CUSTOM"}` + "\n\n", Cannot, ""},
+		"two types":      {started + `data: {"type":"RUN_FINISHED","type":"CUSTOM"}` + "\n\n", CannotTranslate, ""},
 		"error at once":  {`data: {"type":"RUN_ERROR","message":"secret"}` + "\n\n", Plain, ""},
 		"finished twice": {started + finished + finished, Plain, ""},
 	} {
 		r := examine(t, c.body)
-		if all := strings.Join(r.Cannot, "\n"); r.Verdict != c.want || !strings.Contains(all, c.says) || c.want == Plain && all != "" {
-			t.Errorf("%s: %s, cannot %q", name, r.Verdict, r.Cannot)
+		if all := strings.Join(r.Failures, "\n"); r.Verdict != c.want || !strings.Contains(all, c.says) || c.want == Plain && all != "" {
+			t.Errorf("%s: %s, cannot %q", name, r.Verdict, r.Failures)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func TestNothingOfThePayloadIsTold(t *testing.T) {
 		`data: {"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"` + secret +
 		`","reason":"shall I tell ` + secret + `?","message":"` + secret + `","toolCallId":"` + secret + `","metadata":{"` + secret + `":1}}]}}` + "\n\n"
 	r := examine(t, body)
-	if r.Verdict != Keeps || len(r.Questions) != 1 || r.Questions[0].Reason != "(free text)" {
+	if r.Verdict != CanTranslate || len(r.Questions) != 1 || r.Questions[0].Reason != "(free text)" {
 		t.Fatalf("%+v", r)
 	}
 	var words bytes.Buffer
@@ -107,12 +107,12 @@ func TestReadErrors(t *testing.T) {
 		t.Errorf("err %v", err)
 	}
 	a, err := Read(io.MultiReader(strings.NewReader(started), iotest.ErrReader(broken)))
-	if err != nil || !a.Cut || string(a.Body) != started {
+	if err != nil || !a.Incomplete || string(a.Body) != started {
 		t.Errorf("%+v, %v", a, err)
 	}
 	a, err = Read(io.LimitReader(endless{}, MaxBytes+100))
-	if err != nil || !a.Cut || len(a.Body) != MaxBytes {
-		t.Errorf("%d bytes, cut %v, %v", len(a.Body), a.Cut, err)
+	if err != nil || !a.Incomplete || len(a.Body) != MaxBytes {
+		t.Errorf("%d bytes, cut %v, %v", len(a.Body), a.Incomplete, err)
 	}
 }
 
@@ -124,7 +124,7 @@ func (endless) Read(b []byte) (int, error) { return len(b), nil }
 // is named like one that asks.
 func TestTools(t *testing.T) {
 	a := Answer{Body: stored(t, "request-approval/approve-b/1.upstream.sse")}
-	for tools, want := range map[string]Verdict{"": Keeps, `[{"name":"request_approval","description":"","parameters":{}}]`: Plain} {
+	for tools, want := range map[string]Verdict{"": CanTranslate, `[{"name":"request_approval","description":"","parameters":{}}]`: Plain} {
 		o := Options{ProtocolVersion: "1.0"}
 		if tools != "" {
 			o.Tools = []byte(tools)

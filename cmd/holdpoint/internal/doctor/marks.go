@@ -23,14 +23,14 @@ import (
 
 // A Framework is the framework that made the answer, as far as the answer shows it.
 type Framework struct {
-	Name string   `json:"name,omitempty"` // a heading of docs/support.md, "" if unknown
-	Seen []string `json:"seen"`           // the marks by which it was recognized
+	Name  string   `json:"name,omitempty"` // a heading of docs/support.md, "" if unknown
+	Marks []string `json:"seen"`           // the marks by which it was recognized
 	// Versions is the version, or the range of versions, that the answer shows. It is "" if the
 	// answer shows no version; often a run that does not pause shows none.
 	Versions string `json:"versions,omitempty"`
-	// Passes is the reason why the framework's questions cannot be answered through Holdpoint, or
-	// "" if they can be.
-	Passes string `json:"-"`
+	// WhyUnanswerable is the reason why the framework's questions cannot be answered through
+	// Holdpoint, or "" if they can be.
+	WhyUnanswerable string `json:"-"`
 }
 
 // sections maps each dialect to the heading of its section in docs/support.md.
@@ -53,10 +53,10 @@ var sections = map[string]string{
 
 // A mark is something in an event that only one framework writes.
 type mark struct {
-	framework string
-	what      string
-	shows     func(ev agui.Event) bool
-	passes    string // see Framework.Passes
+	framework       string
+	description     string
+	matches         func(ev agui.Event) bool
+	whyUnanswerable string // see Framework.WhyUnanswerable
 }
 
 // marks lists the marks that the recordings in testdata show. TestMarks counts how often they occur
@@ -143,74 +143,74 @@ func isServerFrame(ev agui.Event) bool {
 
 // frameworkOf returns the framework to which the dialect belongs, with the marks of that framework
 // in the answer. If the dialect is "" or that of package standard, the marks alone decide.
-func frameworkOf(dialect string, came *stream) Framework {
-	f := Framework{Seen: []string{}}
+func frameworkOf(dialect string, received *stream) Framework {
+	f := Framework{Marks: []string{}}
 	if dialect != "" {
 		f.Name = sections[dialect]
 		if dialect != standard.Name {
-			f.Seen = append(f.Seen, fmt.Sprintf(signDialect, dialect))
+			f.Marks = append(f.Marks, fmt.Sprintf(signDialect, dialect))
 		}
 	}
 	for _, m := range marks {
-		for _, ev := range came.events {
-			if !m.shows(ev) {
+		for _, ev := range received.events {
+			if !m.matches(ev) {
 				continue
 			}
-			if f.Name == "" || f.Name == m.framework || dialect == standard.Name && len(f.Seen) == 0 {
-				f.Name, f.Seen = m.framework, append(f.Seen, m.what)
-				f.Passes = m.passes
+			if f.Name == "" || f.Name == m.framework || dialect == standard.Name && len(f.Marks) == 0 {
+				f.Name, f.Marks = m.framework, append(f.Marks, m.description)
+				f.WhyUnanswerable = m.whyUnanswerable
 			}
 			break
 		}
 	}
 	switch f.Name {
 	case "LangGraph":
-		f.Versions = langGraphVersions(came)
+		f.Versions = langGraphVersions(received)
 	case "Microsoft Agent Framework":
-		f.Versions = agentFrameworkVersions(dialect, came)
+		f.Versions = agentFrameworkVersions(dialect, received)
 	default:
-		f.Versions = outcomeVersions(f.Name, came)
+		f.Versions = outcomeVersions(f.Name, received)
 	}
 	return f
 }
 
-// asTested maps a framework to the versions from which an outcome with its mark was recorded. An
-// answer without such an outcome does not show a version.
-var asTested = map[string]string{
+// testedVersions maps a framework to the versions from which an outcome with its mark was recorded.
+// An answer without such an outcome does not show a version.
+var testedVersions = map[string]string{
 	"Google ADK": adapterADK,
 	"CrewAI":     adapterCrewAI,
 	"Mastra":     adapterMastra,
 	"AG2":        adapterAG2,
 }
 
-// asAnnounced maps a framework to the versions from which runs were recorded that announce a
+// announcedVersions maps a framework to the versions from which runs were recorded that announce a
 // question but have no outcome with it.
-var asAnnounced = map[string]string{
+var announcedVersions = map[string]string{
 	"CrewAI": adapterCrewAIEvent,
 	"Mastra": adapterMastraEvent,
 }
 
 // outcomeVersions returns the versions of a framework whose versions can be told apart only by a
 // question: by an outcome with interrupts, or by an announcement without such an outcome.
-func outcomeVersions(framework string, came *stream) string {
-	said := ""
-	for _, ev := range came.events {
+func outcomeVersions(framework string, received *stream) string {
+	shown := ""
+	for _, ev := range received.events {
 		switch {
 		case ev.Type == agui.RunFinished && len(ev.Get("outcome.interrupts").Array()) > 0:
-			return asTested[framework]
+			return testedVersions[framework]
 		case ev.Type == agui.Custom && kit.Announced(ev) != kit.NoDialect:
-			said = asAnnounced[framework]
+			shown = announcedVersions[framework]
 		}
 	}
-	return said
+	return shown
 }
 
 // langGraphVersions derives the version of the adapter from the position of the event that
 // announces the question. Adapters up to 0.0.42 announce the question before the last snapshot, and
 // adapters from 0.0.43 on after the last snapshot. Only the latter have the outcome.
-func langGraphVersions(came *stream) string {
+func langGraphVersions(received *stream) string {
 	python, typescript, asked, snapshot, outcome := false, false, -1, -1, false
-	for i, ev := range came.events {
+	for i, ev := range received.events {
 		if name, is := langChain(ev); name != "" && is {
 			python = true
 		}
@@ -239,16 +239,16 @@ func langGraphVersions(came *stream) string {
 	case asked >= 0 && asked < snapshot:
 		return fmt.Sprintf(versionTo42, name)
 	case python || typescript:
-		return fmt.Sprintf(versionUntold, name)
+		return fmt.Sprintf(versionUnknown, name)
 	}
 	return ""
 }
 
 // agentFrameworkVersions derives the version from the event that has the question. The framework
 // has changed this event several times.
-func agentFrameworkVersions(dialect string, came *stream) string {
+func agentFrameworkVersions(dialect string, received *stream) string {
 	custom, confirm, list, outcome := false, false, false, false
-	for _, ev := range came.events {
+	for _, ev := range received.events {
 		switch ev.Type {
 		case agui.Custom:
 			custom = custom || isCustom("function_approval_request")(ev)

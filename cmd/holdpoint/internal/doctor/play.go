@@ -26,16 +26,16 @@ import (
 
 // A playedStream is what Holdpoint did with a backend's answer.
 type playedStream struct {
-	setting  string // value of HOLDPOINT_DIALECT
-	run      event.Run
-	out      *stream
-	warnings []string
-	again    int // number of further requests that Holdpoint would send
+	setting         string // value of HOLDPOINT_DIALECT
+	run             event.Run
+	output          *stream
+	warnings        []string
+	furtherRequests int // number of further requests that Holdpoint would send
 }
 
 // play sends a run through a new Holdpoint whose backend replies with the answer.
-func play(ctx context.Context, list dialects.List, a Answer, came *stream, o Options) (*playedStream, error) {
-	p := &playedStream{setting: o.Dialect, out: &stream{}}
+func play(ctx context.Context, list dialects.List, a Answer, received *stream, o Options) (*playedStream, error) {
+	p := &playedStream{setting: o.Dialect, output: &stream{}}
 	warn := func(msg string, _ ...any) { p.warnings = append(p.warnings, msg) }
 	d, err := list.New(o.Dialect, warn)
 	if err != nil {
@@ -54,7 +54,7 @@ func play(ctx context.Context, list dialects.List, a Answer, came *stream, o Opt
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://holdpoint/", bytes.NewReader(input(came, o)))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://holdpoint/", bytes.NewReader(input(received, o)))
 	if err != nil {
 		return nil, err
 	}
@@ -64,20 +64,20 @@ func play(ctx context.Context, list dialects.List, a Answer, came *stream, o Opt
 	if w.status != http.StatusOK {
 		return nil, fmt.Errorf(failedOwnRun, w.body.String())
 	}
-	p.out.read(w.body.Bytes())
-	p.again = max(0, backend.asked-max(1, len(a.Run)))
+	p.output.read(w.body.Bytes())
+	p.furtherRequests = max(0, backend.requests-max(1, len(a.RunAnswers)))
 	return p, nil
 }
 
-// understood measures how much of the backend's answer the dialect recognized: 1 for each text and
-// call that the dialect made, and 1000 for each question. It returns 0 if the stream does not end
-// as the streams of the dialect's backend do.
+// countRecognized measures how much of the backend's answer the dialect recognized: 1 for each text
+// and call that the dialect made, and 1000 for each question. It returns 0 if the stream does not
+// end as the streams of the dialect's backend do.
 //
 // superagent's dialect accepts any text, so it gets a measure only if it made a question, or if the
 // frames look like superagent's.
-func (p *playedStream) understood(came *stream) int {
+func (p *playedStream) countRecognized(received *stream) int {
 	n, asked := 0, 0
-	for _, ev := range p.out.events {
+	for _, ev := range p.output.events {
 		switch ev.Type {
 		case agui.RunErrored:
 			if agui.Code(ev.Get("code").Str) == agui.UpstreamEOF {
@@ -89,15 +89,15 @@ func (p *playedStream) understood(came *stream) int {
 			asked += 1000 * int(ev.Get("outcome.interrupts.#").Int())
 		}
 	}
-	if p.setting == superagent.Name && asked == 0 && !came.likeSuperagent() {
+	if p.setting == superagent.Name && asked == 0 && !received.looksLikeSuperagent() {
 		return 0
 	}
 	return n + asked
 }
 
-// likeSuperagent reports whether a frame has the fields type, data and timestamp, which every frame
-// of superagent's A2UI framing has.
-func (s *stream) likeSuperagent() bool {
+// looksLikeSuperagent reports whether a frame has the fields type, data and timestamp, which every
+// frame of superagent's A2UI framing has.
+func (s *stream) looksLikeSuperagent() bool {
 	return slices.ContainsFunc(s.events, func(ev agui.Event) bool {
 		return ev.Get("type").Str != "" && ev.Get("data").Exists() && ev.Get("timestamp").Exists()
 	})
@@ -105,8 +105,8 @@ func (s *stream) likeSuperagent() bool {
 
 // input returns the run to which the answer is played. It has the thread id and run id of the
 // stream, because Holdpoint treats an answer with the ids of another run differently.
-func input(came *stream, o Options) []byte {
-	if in := clientsRun(o.Request); in != nil {
+func input(received *stream, o Options) []byte {
+	if in := clientRun(o.Request); in != nil {
 		return in
 	}
 	run := map[string]any{
@@ -114,7 +114,7 @@ func input(came *stream, o Options) []byte {
 		"messages":       []any{map[string]any{"id": "doctor-message", "role": "user", "content": DefaultMessage}},
 		"forwardedProps": map[string]any{},
 	}
-	if ev, ok := came.first(agui.RunStarted); ok {
+	if ev, ok := received.first(agui.RunStarted); ok {
 		for _, name := range []string{"threadId", "runId"} {
 			if id := ev.Get(name).Str; id != "" {
 				run[name] = id
@@ -133,10 +133,10 @@ func input(came *stream, o Options) []byte {
 	return agui.MustMarshal(run)
 }
 
-// clientsRun returns the client's request with only its user messages, if the request shows which
+// clientRun returns the client's request with only its user messages, if the request shows which
 // .NET client sent it, and nil otherwise. The result has no resume and no command, because there is
 // no open question that they could answer.
-func clientsRun(request []byte) []byte {
+func clientRun(request []byte) []byte {
 	in, is, err := agui.ParseInput(request)
 	if err != nil || !is || clients.Of(&in).ReadsAll() {
 		return nil
@@ -150,18 +150,18 @@ func clientsRun(request []byte) []byte {
 // A replay is a backend that replies with one recorded answer, or with the answers of one run in
 // order.
 type replay struct {
-	a     Answer
-	asked int
+	a        Answer
+	requests int
 }
 
 // RoundTrip implements http.RoundTripper.
 func (b *replay) RoundTrip(r *http.Request) (*http.Response, error) {
-	b.asked++
+	b.requests++
 	a := b.a
 	switch {
-	case b.asked <= len(a.Run):
-		a = a.Run[b.asked-1]
-	case b.asked > 1:
+	case b.requests <= len(a.RunAnswers):
+		a = a.RunAnswers[b.requests-1]
+	case b.requests > 1:
 		return nil, &net.OpError{Op: "dial", Err: errors.New(failedSecondAnswer)}
 	}
 	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
@@ -169,11 +169,11 @@ func (b *replay) RoundTrip(r *http.Request) (*http.Response, error) {
 		trace.GotConn(httptrace.GotConnInfo{})
 	}
 	body := io.Reader(bytes.NewReader(a.Body))
-	if a.Cut {
+	if a.Incomplete {
 		body = io.MultiReader(body, brokenStream{})
 	}
 	status := http.StatusOK
-	if b.a.Run != nil {
+	if b.a.RunAnswers != nil {
 		status = a.Status
 	}
 	return &http.Response{

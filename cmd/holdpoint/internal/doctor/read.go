@@ -15,7 +15,7 @@ func Read(r io.Reader) (Answer, error) {
 	if err != nil && len(body) == 0 {
 		return Answer{}, err
 	}
-	a := Answer{Body: body, Cut: cut}
+	a := Answer{Body: body, Incomplete: cut}
 	if !bytes.HasPrefix(body, []byte("HTTP/")) {
 		return a, nil
 	}

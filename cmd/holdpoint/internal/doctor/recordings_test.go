@@ -77,7 +77,7 @@ func stored(t *testing.T, name string) []byte {
 
 func answerOf(part []byte) Answer {
 	r := scenario.ReadAnswer(part)
-	a := Answer{Header: r.Header, Body: r.Body, Cut: r.Cut}
+	a := Answer{Header: r.Header, Body: r.Body, Incomplete: r.Cut}
 	if r.Header != nil {
 		a.Status = r.Status
 	}
@@ -163,7 +163,7 @@ func TestRecordings(t *testing.T) {
 			}
 		case report.Dialect == "":
 			n.untold++
-			first := strings.HasSuffix(r.name, "/1.upstream.sse") && r.env["HOLDPOINT_PHRASES_ASK"] == "" && !strings.Contains(r.env["HOLDPOINT_TOOLS"], "=approval") && !r.answer.Cut
+			first := strings.HasSuffix(r.name, "/1.upstream.sse") && r.env["HOLDPOINT_PHRASES_ASK"] == "" && !strings.Contains(r.env["HOLDPOINT_TOOLS"], "=approval") && !r.answer.Incomplete
 			if r.asked != "" && first {
 				t.Errorf("%s: %s asks, and that is not told", r.name, r.asked)
 			}
@@ -182,7 +182,7 @@ func TestRecordings(t *testing.T) {
 		}
 		total := 0
 		for _, c := range report.Events {
-			if total += c.Came; c.Passed+c.Rewritten+c.Dropped != c.Came {
+			if total += c.Received; c.Passed+c.Rewritten+c.Dropped != c.Received {
 				t.Errorf("%s: %+v does not add up", r.name, c)
 			}
 		}
@@ -272,14 +272,14 @@ func (r recording) framework() string {
 	return sections[r.family]
 }
 
-// TestVersionsByTheOutcome: each text in the maps asTested and asAnnounced must appear as the
-// version in the report of some recording of its framework, but never in the report of a recording
-// without a question.
+// TestVersionsByTheOutcome: each text in the maps testedVersions and announcedVersions must appear
+// as the version in the report of some recording of its framework, but never in the report of a
+// recording without a question.
 func TestVersionsByTheOutcome(t *testing.T) {
 	told := map[string]int{}
 	for _, r := range allRecordings(t) {
 		made := r.framework()
-		if asTested[made] == "" {
+		if testedVersions[made] == "" {
 			continue
 		}
 		report, err := Examine(t.Context(), r.answer, Options{Tools: r.tools, ProtocolVersion: "1.0"})
@@ -287,7 +287,7 @@ func TestVersionsByTheOutcome(t *testing.T) {
 			t.Fatalf("%s: %v", r.name, err)
 		}
 		switch said := report.Framework.Versions; said {
-		case asTested[made], asAnnounced[made]:
+		case testedVersions[made], announcedVersions[made]:
 			if said == "" {
 				break
 			}
@@ -299,7 +299,7 @@ func TestVersionsByTheOutcome(t *testing.T) {
 			t.Errorf("%s: version told as %q", r.name, report.Framework.Versions)
 		}
 	}
-	for _, list := range []map[string]string{asTested, asAnnounced} {
+	for _, list := range []map[string]string{testedVersions, announcedVersions} {
 		for made, said := range list {
 			if told[said] == 0 {
 				t.Errorf("%s: no recording tells its version", made)
@@ -321,16 +321,16 @@ func TestMarks(t *testing.T) {
 		for _, r := range list {
 			a := r.answer
 			a.Header = withType(a)
-			if !slices.ContainsFunc(readStream(a).events, m.shows) {
+			if !slices.ContainsFunc(readStream(a).events, m.matches) {
 				continue
 			}
 			n++
 			if made := r.framework(); made != "" && made != m.framework {
-				t.Errorf("%s by %s: %s shows it, and %s made that", m.framework, m.what, r.name, made)
+				t.Errorf("%s by %s: %s shows it, and %s made that", m.framework, m.description, r.name, made)
 			}
 		}
 		if n == 0 {
-			t.Errorf("%s by %s: no recording shows it", m.framework, m.what)
+			t.Errorf("%s by %s: no recording shows it", m.framework, m.description)
 		}
 		if known[m.framework] == 0 {
 			t.Errorf("%s: no recording is known to be its own", m.framework)
@@ -355,7 +355,7 @@ func TestTooOld(t *testing.T) {
 		if err := report.Print(&text); err != nil {
 			t.Fatal(err)
 		}
-		if report.Verdict != Cannot || len(report.Cannot) != 1 || !strings.Contains(report.Cannot[0], "install 1.0.0rc7 or later") || strings.Contains(text.String(), "HOLDPOINT_TOOLS") {
+		if report.Verdict != CannotTranslate || len(report.Failures) != 1 || !strings.Contains(report.Failures[0], "install 1.0.0rc7 or later") || strings.Contains(text.String(), "HOLDPOINT_TOOLS") {
 			t.Errorf("%s: told\n%s", r.name, text.String())
 		}
 	}

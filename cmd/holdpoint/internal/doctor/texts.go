@@ -83,7 +83,7 @@ const (
 	adapterUnknown      = "its adapter"
 	versionFrom43       = "%s 0.0.43 or later"
 	versionTo42         = "%s up to 0.0.42"
-	versionUntold       = "%s, of a version that this answer does not tell"
+	versionUnknown      = "%s, of a version that this answer does not tell"
 	adapterDotNet       = "the request_approval of the .NET samples; the stream does not tell a version"
 	versionFromRC8      = "1.0.0rc8 or later"
 	versionB260114      = "1.0.0b260114 to b260219"

@@ -27,7 +27,7 @@ func (r *Report) print(w io.Writer) {
 		fmt.Fprintln(w, labelNoDialect)
 	}
 	if r.Framework.Name != "" {
-		fmt.Fprintf(w, "framework   %s: %s\n", r.Framework.Name, strings.Join(r.Framework.Seen, "; "))
+		fmt.Fprintf(w, "framework   %s: %s\n", r.Framework.Name, strings.Join(r.Framework.Marks, "; "))
 		version := r.Framework.Versions
 		version = cmp.Or(version, labelNotShown)
 		fmt.Fprintf(w, "version     %s\n", version)
@@ -39,7 +39,7 @@ func (r *Report) print(w io.Writer) {
 		fmt.Fprintf(w, "question    %s\n", q.line())
 	}
 	r.printEvents(w)
-	for _, c := range r.Cannot {
+	for _, c := range r.Failures {
 		fmt.Fprintf(w, "cannot      %s\n", c)
 	}
 	for _, n := range r.Notes {
@@ -50,17 +50,17 @@ func (r *Report) print(w io.Writer) {
 
 func (v Verdict) words() string {
 	switch v {
-	case Keeps:
+	case CanTranslate:
 		return verdictKeeps
 	case Plain:
 		return verdictPlain
-	case Cannot:
+	case CannotTranslate:
 		return verdictCannot
 	}
 	return verdictNothing
 }
 
-func (d Described) line() string {
+func (d AnswerSummary) line() string {
 	var parts []string
 	if d.Status != 0 {
 		parts = append(parts, fmt.Sprintf("HTTP %d", d.Status))
@@ -104,7 +104,7 @@ func (r *Report) printEvents(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "  type\tname\tcame\tpassed\trewritten\tdropped\tmade")
 	for _, c := range r.Events {
-		fmt.Fprintf(t, "  %s\t%s\t%d\t%d\t%d\t%d\t%d\n", c.Type, c.Name, c.Came, c.Passed, c.Rewritten, c.Dropped, c.Made)
+		fmt.Fprintf(t, "  %s\t%s\t%d\t%d\t%d\t%d\t%d\n", c.Type, c.Name, c.Received, c.Passed, c.Rewritten, c.Dropped, c.Created)
 	}
 	t.Flush()
 }

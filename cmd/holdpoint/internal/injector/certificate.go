@@ -19,13 +19,13 @@ import (
 // certificate.
 type bundle struct{ cert, key, authorities []byte } // all PEM
 
-// mostSkew is the largest difference that is expected between the clocks of two machines.
-const mostSkew = 5 * time.Minute
+// maxClockSkew is the largest difference that is expected between the clocks of two machines.
+const maxClockSkew = 5 * time.Minute
 
 // issue makes a certificate for the host name, and a new authority that signs the certificate. The
 // key of the authority is thrown away, so the authority signs nothing else.
 func issue(name string, now time.Time, lifetime time.Duration) (bundle, error) {
-	from, to := now.Add(-min(mostSkew, lifetime/10)), now.Add(lifetime)
+	from, to := now.Add(-min(maxClockSkew, lifetime/10)), now.Add(lifetime)
 	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return bundle{}, err
@@ -88,8 +88,8 @@ func (b bundle) read(name string, now time.Time) (*tls.Certificate, error) {
 	return &pair, err
 }
 
-// due reports whether two thirds of a certificate's lifetime have passed.
-func due(c *x509.Certificate, now time.Time) bool {
+// isRenewalDue reports whether two thirds of a certificate's lifetime have passed.
+func isRenewalDue(c *x509.Certificate, now time.Time) bool {
 	return now.After(c.NotBefore.Add(c.NotAfter.Sub(c.NotBefore) / 3 * 2))
 }
 
@@ -106,10 +106,10 @@ func split(text []byte) (list []*x509.Certificate) {
 	}
 }
 
-// after returns the bundle with further authorities: it adds the certificates in texts that have
-// not expired. API servers must still trust them, because a replica may still serve a certificate
-// that one of them issued.
-func (b bundle) after(now time.Time, texts ...[]byte) bundle {
+// withAuthorities returns the bundle with further authorities: it adds the certificates in texts
+// that have not expired. API servers must still trust them, because a replica may still serve a
+// certificate that one of them issued.
+func (b bundle) withAuthorities(now time.Time, texts ...[]byte) bundle {
 	for _, c := range split(bytes.Join(texts, nil)) {
 		if one := block("CERTIFICATE", c.Raw); now.Before(c.NotAfter) && !bytes.Contains(b.authorities, one) {
 			b.authorities = append(b.authorities, one...)

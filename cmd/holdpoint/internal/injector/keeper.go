@@ -36,14 +36,14 @@ type Keeper struct {
 	now      func() time.Time
 	logger   *slog.Logger
 
-	served atomic.Pointer[served]
-	// first is the certificate that the listener serves until there is one that API servers trust.
-	// It is enough for the kubelet's probes, which do not verify a certificate.
-	first *tls.Certificate
+	served atomic.Pointer[servedBundle]
+	// firstCertificate is the certificate that the listener serves until there is one that API servers
+	// trust. It is enough for the kubelet's probes, which do not verify a certificate.
+	firstCertificate *tls.Certificate
 }
 
-// served is the certificate that the listener serves, with the authorities in the Secret.
-type served struct {
+// servedBundle is the certificate that the listener serves, with the authorities in the Secret.
+type servedBundle struct {
 	certificate *tls.Certificate
 	authorities []byte
 }
@@ -63,7 +63,7 @@ func newKeeper(c *cluster, name string, lifetime time.Duration, now func() time.
 	if err != nil {
 		return nil, err
 	}
-	k.first, err = b.read(k.host, now())
+	k.firstCertificate, err = b.read(k.host, now())
 	return k, err
 }
 
@@ -89,7 +89,7 @@ func (k *Keeper) TLS() *tls.Config {
 		if s := k.served.Load(); s != nil {
 			return s.certificate, nil
 		}
-		return k.first, nil
+		return k.firstCertificate, nil
 	}}
 }
 
@@ -97,21 +97,21 @@ func (k *Keeper) TLS() *tls.Config {
 // sooner after a failure.
 func (k *Keeper) Run(ctx context.Context) {
 	every := min(time.Minute, k.lifetime/20)
-	said := ""
+	lastError := ""
 	for {
 		// the random part keeps replicas that started together from renewing together
 		wait := every + rand.N(every/4+1)
 		switch err := k.step(ctx); {
 		case err == nil:
-			said = ""
+			lastError = ""
 		case ctx.Err() != nil:
 			return
 		default:
 			wait = min(every, 2*time.Second)
-			if said != err.Error() {
+			if lastError != err.Error() {
 				k.logger.Error(logCertificate, "err", err)
 			}
-			said = err.Error()
+			lastError = err.Error()
 		}
 		select {
 		case <-ctx.Done():
@@ -141,7 +141,7 @@ func (k *Keeper) look(ctx context.Context) error {
 	now := k.now()
 	b := bundleOf(object)
 	pair, err := b.read(k.host, now)
-	if err != nil || due(pair.Leaf, now) {
+	if err != nil || isRenewalDue(pair.Leaf, now) {
 		if b, pair, err = k.renew(ctx, object, b); err != nil {
 			return fmt.Errorf("the Secret %s: %w", k.name, err)
 		}
@@ -154,7 +154,7 @@ func (k *Keeper) look(ctx context.Context) error {
 	if shown != nil && (!trusted || bytes.Equal(shown.certificate.Certificate[0], pair.Certificate[0])) {
 		return nil
 	}
-	k.served.Store(&served{pair, b.authorities})
+	k.served.Store(&servedBundle{pair, b.authorities})
 	k.logger.Info("certificate", "host", k.host, "expires", pair.Leaf.NotAfter)
 	return nil
 }
@@ -166,9 +166,9 @@ func (k *Keeper) renew(ctx context.Context, object gjson.Result, old bundle) (bu
 	if err != nil {
 		return b, nil, err
 	}
-	b = b.after(now, old.authorities)
+	b = b.withAuthorities(now, old.authorities)
 	if s := k.served.Load(); s != nil {
-		b = b.after(now, s.authorities) // a Secret that was emptied may lack these authorities
+		b = b.withAuthorities(now, s.authorities) // a Secret that was emptied may lack these authorities
 	}
 	text := []byte(object.Raw)
 	for _, of := range []struct {

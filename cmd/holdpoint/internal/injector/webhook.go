@@ -22,16 +22,16 @@ const (
 // Handler returns the handler for the admission reviews of API servers and the kubelet's probes.
 // The probe /readyz succeeds if ready returns true.
 func Handler(i *inject.Injector, ready func() bool, logger *slog.Logger) http.Handler {
-	w := &webhook{injector: i, logger: logger, room: make(chan struct{}, maxReviews)}
+	w := &webhook{injector: i, logger: logger, slots: make(chan struct{}, maxReviews)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /inject", w.review)
-	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { say(rw, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { respond(rw, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(rw http.ResponseWriter, _ *http.Request) {
 		if !ready() {
-			say(rw, http.StatusServiceUnavailable, textNotReady)
+			respond(rw, http.StatusServiceUnavailable, textNotReady)
 			return
 		}
-		say(rw, http.StatusOK, "ok")
+		respond(rw, http.StatusOK, "ok")
 	})
 	return mux
 }
@@ -39,34 +39,34 @@ func Handler(i *inject.Injector, ready func() bool, logger *slog.Logger) http.Ha
 type webhook struct {
 	injector *inject.Injector
 	logger   *slog.Logger
-	room     chan struct{}
+	slots    chan struct{}
 }
 
 // review handles one admission review: it reads the pod and responds with the changes to it.
 func (w *webhook) review(rw http.ResponseWriter, req *http.Request) {
 	if kind, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		say(rw, http.StatusUnsupportedMediaType, textWantReview)
+		respond(rw, http.StatusUnsupportedMediaType, textWantReview)
 		return
 	}
 	select {
-	case w.room <- struct{}{}:
-		defer func() { <-w.room }()
+	case w.slots <- struct{}{}:
+		defer func() { <-w.slots }()
 	case <-req.Context().Done():
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(rw, req.Body, maxReview))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		say(rw, http.StatusRequestEntityTooLarge, fmt.Sprintf(textReviewTooLarge, maxReview))
+		respond(rw, http.StatusRequestEntityTooLarge, fmt.Sprintf(textReviewTooLarge, maxReview))
 		return
 	}
 	if err != nil {
-		say(rw, http.StatusBadRequest, textReviewUnread)
+		respond(rw, http.StatusBadRequest, textReviewUnread)
 		return
 	}
 	a, err := w.injector.Review(body)
 	if err != nil {
 		w.logger.Warn(logNotReview, "err", err)
-		say(rw, http.StatusBadRequest, err.Error())
+		respond(rw, http.StatusBadRequest, err.Error())
 		return
 	}
 	w.log(a)
@@ -92,7 +92,7 @@ func (w *webhook) log(a *inject.Answer) {
 	}
 }
 
-func say(rw http.ResponseWriter, code int, text string) {
+func respond(rw http.ResponseWriter, code int, text string) {
 	rw.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	rw.Header().Set("X-Content-Type-Options", "nosniff")
 	rw.WriteHeader(code)

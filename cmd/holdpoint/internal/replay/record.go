@@ -22,14 +22,14 @@ func (p *player) record(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf(recordUnread, err)
 	}
-	p.asked = ""
+	p.pausedDialect = ""
 	switch {
 	case rec.State == store.None && len(rec.Results) == 0:
 		p.print(recordNone)
 	case rec.State == store.None:
 		p.print(recordNothingOpen)
 	default:
-		p.asked = rec.Pause.Dialect
+		p.pausedDialect = rec.Pause.Dialect
 		p.print(recordAskedBy, rec.State, rec.Pause.Dialect)
 		for n := range rec.Pause.Interrupts {
 			i := &rec.Pause.Interrupts[n]

@@ -90,8 +90,8 @@ type Parts struct {
 
 // Run plays the turns. It returns an error of Out, of Step, or of Options.Holdpoint.
 func Run(ctx context.Context, o Options) error {
-	p := &player{o: o, now: o.Clock}
-	p.store = &watched{Store: o.Store(p.time)}
+	p := &player{options: o, now: o.Clock}
+	p.store = &recordStore{Store: o.Store(p.time)}
 	for n, turn := range o.Turns {
 		if n == 0 || turn.Restart {
 			if err := p.start(); err != nil {
@@ -107,21 +107,21 @@ func Run(ctx context.Context, o Options) error {
 
 // A player has the state that is kept between turns.
 type player struct {
-	o       Options
+	options Options
 	handler http.Handler
-	store   *watched
+	store   *recordStore
 	// current time of the replay, starting at Options.Clock; zero to use the real time
-	now   time.Time
-	ids   int
-	trace *trace
-	asked string // dialect of the question that was open before the turn, or ""
-	err   error  // the first error in writing to Out
+	now           time.Time
+	ids           int
+	trace         *trace
+	pausedDialect string // dialect of the question that was open before the turn, or ""
+	err           error  // the first error in writing to Out
 }
 
 func (p *player) start() (err error) {
-	p.handler, err = p.o.Holdpoint(Parts{
-		Backend: backend{p}, Store: p.store, Now: p.time, NewID: p.newID, Logger: slog.New(logged{p, ""}),
-		RunEnded: func(r *event.Run) { p.trace.ended(r) },
+	p.handler, err = p.options.Holdpoint(Parts{
+		Backend: backend{p}, Store: p.store, Now: p.time, NewID: p.newID, Logger: slog.New(logHandler{p, ""}),
+		RunEnded: func(r *event.Run) { p.trace.noteEnd(r) },
 		Claimed:  func(dialect string) { p.trace.note(traceDialect, dialect) },
 	})
 	return err
@@ -136,8 +136,8 @@ func (p *player) time() time.Time {
 
 func (p *player) newID() string {
 	p.ids++
-	if p.ids <= len(p.o.IDs) {
-		return p.o.IDs[p.ids-1]
+	if p.ids <= len(p.options.IDs) {
+		return p.options.IDs[p.ids-1]
 	}
 	return fmt.Sprintf("id%d", p.ids)
 }
@@ -145,14 +145,14 @@ func (p *player) newID() string {
 // maker returns the subject of the line that explains a request to the backend: "Holdpoint", or the
 // dialect in which the open question was asked.
 func (p *player) maker() string {
-	if p.asked == "" {
+	if p.pausedDialect == "" {
 		return "Holdpoint"
 	}
-	return fmt.Sprintf(traceWhichAsked, p.asked)
+	return fmt.Sprintf(traceWhichAsked, p.pausedDialect)
 }
 
 func (p *player) print(format string, args ...any) {
-	if _, err := fmt.Fprintf(p.o.Out, format+"\n", args...); err != nil && p.err == nil {
+	if _, err := fmt.Fprintf(p.options.Out, format+"\n", args...); err != nil && p.err == nil {
 		p.err = err
 	}
 }
@@ -181,38 +181,38 @@ func (p *player) turn(ctx context.Context, n int, turn Turn) error {
 	req.Header.Set("Content-Type", "application/json")
 	w := &client{t: p.trace, header: http.Header{}}
 	p.handler.ServeHTTP(w, req)
-	p.trace.end(w)
-	if p.trace.stopped != nil {
-		return p.trace.stopped
+	p.trace.printEnd(w)
+	if p.trace.stepErr != nil {
+		return p.trace.stepErr
 	}
 	return p.record(ctx)
 }
 
-// watched is a store that remembers the key and the owner of the last Load.
-type watched struct {
+// recordStore is a store that remembers the key and the owner of the last Load.
+type recordStore struct {
 	store.Store
 	key   store.Key
 	owner string
 }
 
 // Load implements store.Store.
-func (w *watched) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
+func (w *recordStore) Load(ctx context.Context, key store.Key, owner string) (store.Record, error) {
 	w.key, w.owner = key, owner
 	return w.Store.Load(ctx, key, owner)
 }
 
-// logged is a slog.Handler that prints log lines between the frames.
-type logged struct {
+// logHandler is a slog.Handler that prints log lines between the frames.
+type logHandler struct {
 	p     *player
 	attrs string
 }
 
 // Enabled implements slog.Handler. It drops the level INFO. At this level Holdpoint logs one line
 // for each run, some time after the run, and the line only repeats what the trace has.
-func (logged) Enabled(_ context.Context, level slog.Level) bool { return level != slog.LevelInfo }
+func (logHandler) Enabled(_ context.Context, level slog.Level) bool { return level != slog.LevelInfo }
 
 // Handle implements slog.Handler.
-func (l logged) Handle(_ context.Context, r slog.Record) error {
+func (l logHandler) Handle(_ context.Context, r slog.Record) error {
 	line := "log " + strings.ToLower(r.Level.String()) + ": " + r.Message + l.attrs
 	r.Attrs(func(a slog.Attr) bool { line += " " + a.String(); return true })
 	if l.p.trace != nil {
@@ -222,7 +222,7 @@ func (l logged) Handle(_ context.Context, r slog.Record) error {
 }
 
 // WithAttrs implements slog.Handler.
-func (l logged) WithAttrs(attrs []slog.Attr) slog.Handler {
+func (l logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	for _, a := range attrs {
 		l.attrs += " " + a.String()
 	}
@@ -230,4 +230,4 @@ func (l logged) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 // WithGroup implements slog.Handler. Holdpoint uses no groups.
-func (l logged) WithGroup(string) slog.Handler { return l }
+func (l logHandler) WithGroup(string) slog.Handler { return l }

@@ -21,24 +21,24 @@ type trace struct {
 	p    *player
 	turn Turn
 
-	mu      sync.Mutex
-	asked   int      // number of requests to the backend
-	frames  []*frame // frames of the backend, from all answers of the turn
-	current *frame   // the last frame of the backend, nil before the first
-	output  [][]byte // frames for the client that followed current
-	rest    []byte   // incomplete frame for the client
-	notes   []string
-	run     *event.Run
-	stopped error // error of Options.Step
+	mu           sync.Mutex
+	requests     int      // number of requests to the backend
+	frames       []*frame // frames of the backend, from all answers of the turn
+	current      *frame   // the last frame of the backend, nil before the first
+	output       [][]byte // frames for the client that followed current
+	partialFrame []byte   // incomplete frame for the client
+	notes        []string
+	run          *event.Run
+	stepErr      error // error of Options.Step
 }
 
 // A frame is one frame of the backend's answer.
 type frame struct {
-	number  int
-	raw     []byte
-	data    []byte // JSON of the frame, nil if it has none
-	passed  bool   // the client got the frame, changed or not
-	flushed bool   // flush has run for the frame
+	number        int
+	raw           []byte
+	data          []byte // JSON of the frame, nil if it has none
+	reachedClient bool   // the client got the frame, changed or not
+	flushed       bool   // flush has run for the frame
 }
 
 // note adds a line of explanation. The next flush prints the line.
@@ -54,15 +54,15 @@ func (t *trace) nextFrame(raw []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.flush()
-	if t.stopped == nil && t.p.o.Step != nil {
-		t.stopped = t.p.o.Step()
+	if t.stepErr == nil && t.p.options.Step != nil {
+		t.stepErr = t.p.options.Step()
 	}
-	if t.stopped != nil {
-		return t.stopped
+	if t.stepErr != nil {
+		return t.stepErr
 	}
 	t.current = &frame{number: len(t.frames) + 1, raw: raw, data: dataOf(raw)}
 	t.frames = append(t.frames, t.current)
-	t.p.print("  backend %3d  %s", t.current.number, shown(raw))
+	t.p.print("  backend %3d  %s", t.current.number, oneLine(raw))
 	return nil
 }
 
@@ -72,8 +72,8 @@ func (t *trace) request(r *http.Request, body []byte) {
 	defer t.mu.Unlock()
 	t.flush()
 	t.current = nil
-	t.asked++
-	line := fmt.Sprintf(traceBackendGets, t.asked, r.Method, r.URL.RequestURI())
+	t.requests++
+	line := fmt.Sprintf(traceBackendGets, t.requests, r.Method, r.URL.RequestURI())
 	switch {
 	case sameJSON(body, t.turn.Request):
 		t.p.print(traceRequestAsCame, line)
@@ -81,7 +81,7 @@ func (t *trace) request(r *http.Request, body []byte) {
 		t.p.print("  %s", line)
 	default:
 		t.p.block(line, body)
-		t.p.print(traceRequestWhy, t.p.maker(), changed(t.turn.Request, body))
+		t.p.print(traceRequestWhy, t.p.maker(), describeChanges(t.turn.Request, body))
 	}
 }
 
@@ -89,18 +89,18 @@ func (t *trace) request(r *http.Request, body []byte) {
 func (t *trace) write(b []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.rest = append(t.rest, b...)
+	t.partialFrame = append(t.partialFrame, b...)
 	for {
-		at := bytes.Index(t.rest, []byte("\n\n"))
+		at := bytes.Index(t.partialFrame, []byte("\n\n"))
 		if at < 0 {
 			return
 		}
-		t.output = append(t.output, bytes.Clone(t.rest[:at+2]))
-		t.rest = t.rest[at+2:]
+		t.output = append(t.output, bytes.Clone(t.partialFrame[:at+2]))
+		t.partialFrame = t.partialFrame[at+2:]
 	}
 }
 
-func (t *trace) ended(r *event.Run) {
+func (t *trace) noteEnd(r *event.Run) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.run = r
@@ -109,17 +109,17 @@ func (t *trace) ended(r *event.Run) {
 // flush prints the frames that the client got since the current frame of the backend, each with its
 // reason.
 func (t *trace) flush() {
-	for _, went := range t.output {
-		if t.current != nil && t.current.data == nil && bytes.Equal(t.current.raw, went) {
+	for _, sent := range t.output {
+		if t.current != nil && t.current.data == nil && bytes.Equal(t.current.raw, sent) {
 			t.p.print(traceAsCame)
 			continue
 		}
-		f, why := t.why(went)
-		if f != nil && f == t.current && bytes.Equal(f.data, dataOf(went)) {
+		f, why := t.explain(sent)
+		if f != nil && f == t.current && bytes.Equal(f.data, dataOf(sent)) {
 			t.p.print(traceAsCame)
 			continue
 		}
-		t.p.print("  client       %s", shown(went))
+		t.p.print("  client       %s", oneLine(sent))
 		t.p.print("               why: %s", why)
 	}
 	if t.current != nil && !t.current.flushed {
@@ -134,23 +134,23 @@ func (t *trace) flush() {
 	t.output, t.notes = nil, nil
 }
 
-// why explains a frame of the client. It returns the backend's frame from which Holdpoint made it,
-// or nil if there is none, and the explanation.
-func (t *trace) why(went []byte) (*frame, string) {
-	data := dataOf(went)
+// explain explains a frame of the client. It returns the backend's frame from which Holdpoint made
+// it, or nil if there is none, and the explanation.
+func (t *trace) explain(sent []byte) (*frame, string) {
+	data := dataOf(sent)
 	if data == nil {
 		return nil, traceNoEvent
 	}
 	for _, f := range t.frames {
-		if f.passed || !bytes.Equal(f.data, data) {
+		if f.reachedClient || !bytes.Equal(f.data, data) {
 			continue
 		}
-		f.passed = true
+		f.reachedClient = true
 		return f, fmt.Sprintf(traceWaited, f.number)
 	}
 	if f := t.source(data); f != nil {
-		f.passed = true
-		return f, fmt.Sprintf(traceChanged, f.number, changed(f.data, data))
+		f.reachedClient = true
+		return f, fmt.Sprintf(traceChanged, f.number, describeChanges(f.data, data))
 	}
 	return nil, traceMade
 }
@@ -159,7 +159,7 @@ func (t *trace) why(went []byte) (*frame, string) {
 // type, message, call, run and name as data. It returns nil if there is none.
 func (t *trace) source(data []byte) *frame {
 	for _, f := range slices.Backward(t.frames) {
-		same := !f.passed && f.data != nil && agui.ValidJSON(f.data)
+		same := !f.reachedClient && f.data != nil && agui.ValidJSON(f.data)
 		for _, name := range []string{"type", "messageId", "toolCallId", "runId", "name"} {
 			same = same && gjson.GetBytes(f.data, name).Raw == gjson.GetBytes(data, name).Raw
 		}
@@ -170,15 +170,15 @@ func (t *trace) source(data []byte) *frame {
 	return nil
 }
 
-// end prints the remaining frames at the end of the turn, and the outcome of the run.
-func (t *trace) end(w *client) {
+// printEnd prints the remaining frames at the end of the turn, and the outcome of the run.
+func (t *trace) printEnd(w *client) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.stopped != nil {
+	if t.stepErr != nil {
 		return // the user stopped in the middle of the stream
 	}
-	if len(t.rest) > 0 && !w.refused() {
-		t.output = append(t.output, t.rest)
+	if len(t.partialFrame) > 0 && !w.refused() {
+		t.output = append(t.output, t.partialFrame)
 	}
 	if w.refused() {
 		t.output = nil
@@ -189,22 +189,22 @@ func (t *trace) end(w *client) {
 	}
 	var left []string
 	for _, f := range t.frames {
-		if !f.passed && f.data != nil {
+		if !f.reachedClient && f.data != nil {
 			left = append(left, fmt.Sprint(f.number))
 		}
 	}
 	if len(left) > 0 && !w.refused() {
 		t.p.print(traceLeftOut, strings.Join(left, ", "))
 	}
-	if n := len(t.turn.Answers) - t.asked; n > 0 {
+	if n := len(t.turn.Answers) - t.requests; n > 0 {
 		t.p.print(traceNotAskedFor, n)
 	}
 	if r := t.run; r != nil {
-		t.p.print(traceRun, or(r.Outcome), or(r.Dialect), r.PassedFrames, r.RewrittenFrames, r.DroppedFrames, r.MadeEvents)
+		t.p.print(traceRun, orNothing(r.Outcome), orNothing(r.Dialect), r.PassedFrames, r.RewrittenFrames, r.DroppedFrames, r.MadeEvents)
 	}
 }
 
-func or(text string) string {
+func orNothing(text string) string {
 	if text == "" {
 		return "unknown"
 	}
@@ -228,13 +228,14 @@ func dataOf(raw []byte) []byte {
 	return data
 }
 
-// shown returns a frame on one line, with ⏎ for each line break.
-func shown(raw []byte) string {
+// oneLine returns a frame on one line, with ⏎ for each line break.
+func oneLine(raw []byte) string {
 	return strings.NewReplacer("\r\n", " ⏎ ", "\n", " ⏎ ", "\r", " ⏎ ").Replace(strings.TrimRight(string(raw), "\r\n"))
 }
 
-// changed describes the members that were added, changed and removed between two JSON objects.
-func changed(was, is []byte) string {
+// describeChanges describes the members that were added, changed and removed between two JSON
+// objects.
+func describeChanges(was, is []byte) string {
 	before, after := members(was), members(is)
 	if before == nil || after == nil {
 		return traceOtherForm

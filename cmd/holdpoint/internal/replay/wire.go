@@ -29,7 +29,7 @@ func (b backend) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	t := b.p.trace
 	t.request(r, body)
-	if t.asked > len(t.turn.Answers) {
+	if t.requests > len(t.turn.Answers) {
 		t.note(traceNoAnswer)
 		return nil, &net.OpError{Op: "dial", Err: errors.New(traceNotRecorded)}
 	}
@@ -37,7 +37,7 @@ func (b backend) RoundTrip(r *http.Request) (*http.Response, error) {
 		// a real transport calls GotConn before it sends the request
 		trace.GotConn(httptrace.GotConnInfo{})
 	}
-	a := t.turn.Answers[t.asked-1]
+	a := t.turn.Answers[t.requests-1]
 	header := http.Header(a.Header).Clone()
 	if header == nil {
 		header = http.Header{"Content-Type": {eventStream}}
@@ -48,7 +48,7 @@ func (b backend) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return &http.Response{
 		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Request: r, ContentLength: -1, Header: header,
-		Body: &frames{t: t, left: pieces(header.Get("Content-Type"), a), cut: a.Cut},
+		Body: &frames{t: t, remaining: pieces(header.Get("Content-Type"), a), cut: a.Cut},
 	}, nil
 }
 
@@ -76,27 +76,27 @@ func pieces(mediaType string, a scenario.Response) (list [][]byte) {
 
 // frames is the body of a backend's answer. Each Read returns one frame, or a part of a frame.
 type frames struct {
-	t    *trace
-	left [][]byte
-	part []byte // the rest of a frame that did not fit into the last Read
-	cut  bool
+	t         *trace
+	remaining [][]byte
+	part      []byte // the rest of a frame that did not fit into the last Read
+	cut       bool
 }
 
 // Read implements io.Reader.
 func (f *frames) Read(b []byte) (int, error) {
 	if len(f.part) == 0 {
 		switch {
-		case len(f.left) > 0:
+		case len(f.remaining) > 0:
 		case f.cut:
 			f.t.note(traceBreaksOff)
 			return 0, io.ErrUnexpectedEOF
 		default:
 			return 0, io.EOF
 		}
-		if err := f.t.nextFrame(f.left[0]); err != nil {
+		if err := f.t.nextFrame(f.remaining[0]); err != nil {
 			return 0, err
 		}
-		f.part, f.left = f.left[0], f.left[1:]
+		f.part, f.remaining = f.remaining[0], f.remaining[1:]
 	}
 	n := copy(b, f.part)
 	f.part = f.part[n:]

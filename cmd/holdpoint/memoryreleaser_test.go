@@ -5,7 +5,7 @@ import "testing"
 func TestCalm(t *testing.T) {
 	var now activity
 	released := 0
-	c := &memoryReleaser{look: func() activity { return now }, release: func() { released++ }}
+	c := &memoryReleaser{readActivity: func() activity { return now }, release: func() { released++ }}
 	for n, step := range []struct {
 		what      string
 		collected uint64
@@ -13,14 +13,14 @@ func TestCalm(t *testing.T) {
 		want      int // number of releases
 	}{
 		{"nothing happened", 0, 0, 0},
-		{"little", 0, calmWorth, 0},
+		{"little", 0, releaseThreshold, 0},
 		{"a burst", 7, 100 << 20, 0},
 		{"its end", 1, 1 << 20, 0},
 		{"calm", 0, 1 << 10, 1},
 		{"still: what was kept for use", 0, 1 << 10, 1},
 		{"no more", 0, 1 << 10, 0},
-		{"little by little", 0, calmWorth / 2, 0},
-		{"little by little", 0, calmWorth / 2, 1},
+		{"little by little", 0, releaseThreshold / 2, 0},
+		{"little by little", 0, releaseThreshold / 2, 1},
 		{"what was kept for use, but somebody works", 1, 1 << 10, 0},
 		{"now", 0, 1 << 10, 1},
 		{"no more", 0, 1 << 10, 0},

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	calmLook = 10 * time.Second
+	releaseInterval = 10 * time.Second
 	// bytes allocated since the last release that make another release worthwhile
-	calmWorth = 8 << 20
+	releaseThreshold = 8 << 20
 )
 
 // A memoryReleaser returns memory to the operating system after a burst of runs. Go's collector
@@ -18,11 +18,11 @@ const (
 // Without the releaser, a sidecar would hold the memory of a thousand ended streams for a long
 // time.
 type memoryReleaser struct {
-	look    func() activity
-	release func()
+	readActivity func() activity
+	release      func()
 
-	last, released activity
-	again          bool // release a second time, because pooled buffers outlive one collection
+	previous, atRelease activity
+	releaseAgain        bool // release a second time, because pooled buffers outlive one collection
 }
 
 // An activity is a reading of the process's memory counters. The counters collections and allocated
@@ -33,15 +33,15 @@ type activity struct {
 	live        uint64 // bytes in use after the last collection
 }
 
-func newCalm() *memoryReleaser {
-	return &memoryReleaser{look: activityNow, release: debug.FreeOSMemory}
+func newMemoryReleaser() *memoryReleaser {
+	return &memoryReleaser{readActivity: activityNow, release: debug.FreeOSMemory}
 }
 
-// run calls tick every calmLook, until stop is closed.
+// run calls tick every releaseInterval, until stop is closed.
 func (c *memoryReleaser) run(stop <-chan struct{}) {
-	c.released = c.look()
-	c.last = c.released
-	ticker := time.NewTicker(calmLook)
+	c.atRelease = c.readActivity()
+	c.previous = c.atRelease
+	ticker := time.NewTicker(releaseInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -57,16 +57,16 @@ func (c *memoryReleaser) run(stop <-chan struct{}) {
 // allocated since the last release. After such a release, the next tick without a collection
 // releases memory a second time.
 func (c *memoryReleaser) tick() {
-	now := c.look()
-	busy := now.collections != c.last.collections
-	c.last = now
-	worth := now.allocated-c.released.allocated > max(calmWorth, now.live/8)
-	if busy || !worth && !c.again {
+	now := c.readActivity()
+	busy := now.collections != c.previous.collections
+	c.previous = now
+	worth := now.allocated-c.atRelease.allocated > max(releaseThreshold, now.live/8)
+	if busy || !worth && !c.releaseAgain {
 		return
 	}
 	c.release()
-	c.again = worth
-	c.released = now
+	c.releaseAgain = worth
+	c.atRelease = now
 }
 
 func activityNow() activity {
