@@ -120,7 +120,7 @@ func TestScriptedServersAreStrict(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		messages func(l scripted.Layout) []message
-		// part of the exception for layout A and for layout B; unanswered, fine or another text
+		// part of the exception that layouts A and B throw; fine means no exception
 		a, b     string
 		executed map[string]int
 		notInA   bool // executed is not checked for layout A

@@ -205,7 +205,7 @@ func TestSuperagentNewInput(t *testing.T) {
 		if len(s.Requests(s.thread)) != calls {
 			t.Errorf("the server was called: %v", s.last(t))
 		}
-		// other's message from before
+		// replies to the message that was sent together with the answer
 		s.ends(t, step{resume: s.answers(accept)}, "echo: plain but early")
 		s.executed(t, "E-1")
 	})

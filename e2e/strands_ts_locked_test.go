@@ -14,7 +14,7 @@ import (
 func TestWordsBesideAnOldAnswerOnALockedThread(t *testing.T) {
 	t.Parallel()
 	if shared.strands == nil {
-		return // E2E_FRAMEWORKS leaves it out
+		return // E2E_FRAMEWORKS leaves these tests out
 	}
 	s := shared.strands.server
 	env := map[string]string{"HOLDPOINT_DIALECT": "aws-strands"}

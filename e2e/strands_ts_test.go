@@ -22,7 +22,7 @@ type strandsTS struct {
 
 func setUpStrandsTS(servers []*server) error {
 	at := slices.IndexFunc(servers, func(s *server) bool { return s.framework == "strands-ts" })
-	if at < 0 { // E2E_FRAMEWORKS leaves it out
+	if at < 0 { // E2E_FRAMEWORKS leaves these tests out
 		return nil
 	}
 	one := &strandsTS{server: servers[at]}

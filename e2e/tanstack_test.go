@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Tests of TanStack AI. Its own client talks to its own server and to other backends.
+// Tests of TanStack AI. They use its own client, with its own server and with other backends.
 
 // tanstackDriver is a process with real chats of @tanstack/ai-client. All tests share it.
 var tanstackDriver struct {

@@ -49,8 +49,8 @@ func BenchmarkOrdinaryRun(b *testing.B) {
 	benchmarkRun(b, 10_000, strings.Repeat(streamOf(text), 10_000))
 }
 
-// BenchmarkRunWithRequests measures a run in which two calls of request_approval and their results
-// follow each 200 frames.
+// BenchmarkRunWithRequests measures a run of 10,000 frames. Each 200 frames contain two calls of
+// request_approval and their results.
 func BenchmarkRunWithRequests(b *testing.B) {
 	text := strings.Repeat(streamOf(`{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"`+strings.Repeat("x", 135)+`"}`), 96)
 	var block strings.Builder

@@ -85,9 +85,9 @@ func TestBugInBeginLocksNoChat(t *testing.T) {
 	}
 }
 
-// TestPanicBehindTheClaim: a panic after the claim, outside of the response stream, reaches the
-// run. If the answers were sent to the backend, the pause is in doubt and must not be reopened. If
-// they were not sent, it must be open again.
+// TestPanicBehindTheClaim: a panic happens after the claim, but not while a stream is translated,
+// so only the run itself recovers it. If the answers were sent to the backend, the pause is in
+// doubt and must not be reopened. If they were not sent, it must be open again.
 func TestPanicBehindTheClaim(t *testing.T) {
 	panics := func(*http.Request) (*url.URL, error) { panic("a bug") }
 	for name, c := range map[string]struct {

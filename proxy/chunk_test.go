@@ -225,8 +225,8 @@ func TestHalfClosePassesThroughAnUpgrade(t *testing.T) {
 	}
 }
 
-// TestConnectionOfAnAnswerWithoutAStreamIsLetGo: net/http may reuse the connection of a response
-// that is not a stream before Holdpoint has read the response. So Holdpoint must not touch this
+// TestConnectionOfAnAnswerWithoutAStreamIsLetGo: if a response is not a stream, net/http may reuse
+// its connection before Holdpoint has read the response. So Holdpoint must not touch this
 // connection any more. If it does, the race detector reports it.
 func TestConnectionOfAnAnswerWithoutAStreamIsLetGo(t *testing.T) {
 	for _, c := range []struct {

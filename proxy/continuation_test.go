@@ -16,9 +16,9 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// In the turn of these tests, the model calls pick_color, a tool that the request declares, and a
-// tool of the backend. Once pick_color has a result, AGUI.Server (a .NET host) treats each call
-// without a result as approved.
+// In the turn of these tests, the model calls two tools: pick_color, which the request declares,
+// and delete_file, which belongs to the backend. Once pick_color has a result, AGUI.Server (a .NET
+// host) treats each call without a result as approved.
 const (
 	ownColor  = `{"id":"p1","type":"function","function":{"name":"pick_color","arguments":"{}"}}`
 	colorIs   = `{"id":"tp1","role":"tool","toolCallId":"p1","content":"blue"}`

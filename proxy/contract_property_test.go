@@ -231,7 +231,8 @@ func (w *world) decides(t *rapid.T) {
 	time.Sleep(rapid.SampledFrom([]time.Duration{0, 0, 31 * time.Minute, 61 * time.Minute}).Draw(t, "then"))
 }
 
-// drawWords returns random decisions of the desk on some of the open questions: true approves.
+// drawWords returns random decisions of the desk on some of the open questions, by published id.
+// true is an approval.
 func (w *world) drawWords(t *rapid.T) map[string]bool {
 	words := map[string]bool{}
 	if rec := w.record(); rec.State == store.Open {

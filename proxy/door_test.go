@@ -478,9 +478,9 @@ func TestReloadWhileItIsCarried(t *testing.T) {
 	}
 }
 
-// TestWhyAnAnswerWaitsForTheChat: Holdpoint lacks something that a decision needs on its way to the
-// backend. The desk must say what is missing before anybody decides, and nothing may be sent
-// without it.
+// TestWhyAnAnswerWaitsForTheChat: Holdpoint lacks something that it needs to send a decision to the
+// backend, such as credentials. The desk must say what is missing before anybody decides, and
+// nothing may be sent without it.
 func TestWhyAnAnswerWaitsForTheChat(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(o *Options)

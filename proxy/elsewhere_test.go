@@ -859,9 +859,9 @@ func TestSameCallAgainInOneTurn(t *testing.T) {
 	}
 }
 
-// TestCancelThatCannotBeSaidOnAnotherThread: a request has a cancel of another thread's question,
-// which cannot be sent to the backend, and new messages. The messages must go to the backend on the
-// thread that the client names.
+// TestCancelThatCannotBeSaidOnAnotherThread: a request has new messages, and a cancel of another
+// thread's question. The cancel cannot be sent to the backend. The messages must go to the backend
+// on the thread that the client names.
 func TestCancelThatCannotBeSaidOnAnotherThread(t *testing.T) {
 	g := mintedRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 		if n <= 2 {

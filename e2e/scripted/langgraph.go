@@ -218,9 +218,9 @@ func (r *graphRun) ask() {
 	r.s.send(obj("type", "CUSTOM", "name", "on_interrupt", "value", string(text(value)), "rawEvent", obj("id", r.c.asked, "value", value)))
 }
 
-// resume handles an answer in the form of LangGraph's id map, {"<interrupt
-// id>":{"decisions":[{"type":"approve"}]}}. The tool node runs from its beginning, so it sends the
-// call again.
+// resume handles an answer in the form of LangGraph's id map, such as
+// {"<id>":{"decisions":[{"type":"approve"}]}} with the id of the interrupt. The tool node runs from
+// its beginning, so it sends the call again.
 func (r *graphRun) resume(thread string, tools map[string]tool, m *model, answer json.RawMessage) error {
 	type decided struct {
 		Decisions []struct{ Type string }

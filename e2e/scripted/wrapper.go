@@ -82,9 +82,9 @@ func requestOfCall(call *functionCall) (*toolApprovalRequest, error) {
 	return &toolApprovalRequest{id: *payload.ID, call: &functionCall{id: *payload.ID, name: *payload.Name, args: payload.Arguments}}, nil
 }
 
-// bound is a port of ApprovalResponseBindingChatClient, which agent-framework has from
-// dotnet-1.14.0 on (as of Agents.AI 1.21). It returns the messages without some answers: only the
-// first answer to each request in the history stays. From Agents.AI 1.22.0 on, only requests in the
+// bound is a port of ApprovalResponseBindingChatClient as it is in agent-framework from
+// dotnet-1.14.0 to Agents.AI 1.21. It returns the messages without some answers: only the first
+// answer to each request in the history stays. From Agents.AI 1.22.0 on, only requests in the
 // agent's session count, so with this hosting no approval works any more.
 func bound(messages []*chatMessage) []*chatMessage {
 	known, used := map[string]bool{}, map[string]bool{}

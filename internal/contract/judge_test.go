@@ -195,7 +195,7 @@ func TestJudge(t *testing.T) {
 		{name: "and a cancel, which is handed on", record: comesAnew(store.Finished, endedBadly), answers: []agui.Answer{cancelled("x2")}, do: Resume},
 		{name: "after a good end it is a new question", record: comesBack(store.Finished, endedWell), answers: []agui.Answer{resolved("x2", "false")}, do: Resume},
 
-		// Strangers.
+		// Requests of another principal.
 		{name: "a stranger's resume", record: open(interrupt("x", "")), answers: []agui.Answer{resolved("x", "true")}, stranger: true, do: Refuse, code: agui.UnknownInterruptID},
 		{name: "a stranger's run", record: open(interrupt("x", "")), stranger: true, do: Refuse, code: agui.ThreadForbidden},
 	}

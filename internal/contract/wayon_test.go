@@ -8,8 +8,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestQuestionThatCanOnlyBeCancelled tests questions with CancelOnly: their content is unknown, or
-// what became of them.
+// TestQuestionThatCanOnlyBeCancelled tests questions with CancelOnly. Either the content of such a
+// question is unknown, or it is unknown what became of it.
 func TestQuestionThatCanOnlyBeCancelled(t *testing.T) {
 	lost, other := interrupt("x", ""), interrupt("y", "")
 	lost.CancelOnly = true

@@ -56,7 +56,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// decided opens a pause of the agent on the thread key, and decides its question.
+// decided opens a pause of this agent on the thread with this key, and decides its question.
 func (w *world) decided(key store.Key, agent string) {
 	w.t.Helper()
 	ctx := w.t.Context()
@@ -67,7 +67,7 @@ func (w *world) decided(key store.Key, agent string) {
 	w.must(storetest.Do(ctx, w.store, key, store.Decide{PauseID: "p " + string(key), Decisions: []agui.Decision{{Question: "q", Status: agui.Cancelled, Digest: "d"}}}))
 }
 
-// end claims and finishes the pause of the thread key, as a run does.
+// end claims the pause of the thread with this key and finishes it, as a run does.
 func (w *world) end(key store.Key) error {
 	ctx := context.Background()
 	if _, err := w.store.Do(ctx, key, store.Claim{PauseID: "p " + string(key), Token: "t", Digest: "q d", Lease: time.Minute}); err != nil {

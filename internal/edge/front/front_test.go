@@ -103,7 +103,7 @@ func TestTwoLengths(t *testing.T) {
 		"HTTP/1.0":         {"POST / HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + smuggled, "400"},
 		"a folded header":  {"POST / HTTP/1.1\r\nHost: x\r\nX: y\r\n Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\nhello", "400"},
 
-		// The header in question is longer than maxLine, or other lines precede the request.
+		// The same with long lines, with unusual lengths, and after other bytes on the connection.
 		"both, far to the right":       {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length:" + strings.Repeat(" ", 400) + "4\r\nTransfer-Encoding: chunked\r\n\r\n" + smuggled, "400"},
 		"both, a length of zeros":      {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: " + strings.Repeat("0", 400) + "4\r\nTransfer-Encoding: chunked\r\n\r\n" + smuggled, "400"},
 		"HTTP/1.0, a long target":      {"POST /" + strings.Repeat("a", 400) + " HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + smuggled, "400"},

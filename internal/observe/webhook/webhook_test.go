@@ -113,7 +113,7 @@ func raised(words string) *event.Event {
 	}
 }
 
-// post opens a pause on the thread key, with the notice that m makes of the event e.
+// post opens a pause on the thread with this key, with the notice that m makes of the event e.
 func post(t *testing.T, s store.Store, key store.Key, m *webhook.NoticeMaker, e *event.Event) store.Notice {
 	t.Helper()
 	n, ok := m.Notice(e)
@@ -126,7 +126,7 @@ func post(t *testing.T, s store.Store, key store.Key, m *webhook.NoticeMaker, e 
 	return n
 }
 
-// empty waits until the record of the thread key has no notices.
+// empty waits until the record of the thread with this key has no notices.
 func empty(t *testing.T, s store.Store, key store.Key) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
