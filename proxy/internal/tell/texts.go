@@ -92,7 +92,7 @@ var codeTexts = []codeText{
 		"the thread is another principal's ([contract](contract.md#who-may-answer))",
 		"use another thread id, or log in as the user who began the thread"},
 	{agui.MessagesNotTaken, "The agent does not take a message of this kind. Please send it as text.", false,
-		"in RUN_FINISHED's `metadata.holdpoint.code`: the message that came with the answers was not sent, because the run paused again or the backend accepts no such message. In RUN_ERROR: the backend accepts no run with these messages ([superagent](superagent.md), Strands: the last one is not a user's, or has a picture)",
+		"the code is in RUN_FINISHED's `metadata.holdpoint.code`, and not in a `refusal`, if the message that came with the answers was not sent, because the run paused again or the backend accepts no such message. It is in RUN_ERROR if the backend accepts no run with these messages ([superagent](superagent.md), Strands: the last one is not a user's, or has a picture)",
 		"after a pause, send the message again with the next answers; otherwise send it as text"},
 	{agui.StoreUnavailable, "The open questions of this conversation cannot be looked up at the moment. Please try again later.", false,
 		"the store cannot be asked, so it is not known whether the thread waits for an answer. With `HOLDPOINT_STORE_OUTAGE=pass` only a run with answers gets this code, or one that raises a question ([contract](contract.md#while-the-store-is-away))",
