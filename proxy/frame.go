@@ -204,7 +204,7 @@ func (b *body) row() bool {
 		return false
 	}
 	before := b.client.transcript.InRows
-	n := b.client.transcript.TakeRow(b.from.frames.Ahead(), b.judge.opts.MaxFrameBytes, b.passes)
+	n := b.client.transcript.TakeRow(b.from.frames.Buffered(), b.judge.opts.MaxFrameBytes, b.passes)
 	if n == 0 {
 		return false
 	}

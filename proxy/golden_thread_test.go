@@ -42,7 +42,7 @@ func TestGoldenInAnotherThread(t *testing.T) {
 				if thread == "" || st.foreign {
 					t.Skip("its backend repeats no thread id")
 				}
-				who, _ := gate.Ask(alices(), false)
+				who, _ := gate.Identify(alices(), false)
 				id := who.Thread(thread)
 				st.backend.says = func(_, _ int, file []byte) []byte { return renamed(file, thread, id, `"threadId":"`, `"threadId": "`) }
 				got := st.post(request)
@@ -98,7 +98,7 @@ func TestForeignBackendsGetAnotherThread(t *testing.T) {
 				if thread == "" {
 					t.Skip("it brings no thread")
 				}
-				who, _ := gate.Ask(alices(), false)
+				who, _ := gate.Identify(alices(), false)
 				id := who.Thread(thread)
 				st.backend.says = func(_, _ int, file []byte) []byte { return renamed(file, thread, id, sessionKeys...) }
 				got := st.post(request)

@@ -65,7 +65,7 @@ func (t *thread) indexKey(kind ledger.Kind, from ...string) store.Key {
 // and the last user message whose id nobody can guess. Ids of assistant messages do not count,
 // because some are made from the id of a call.
 func (t *thread) conversationMarks() []string {
-	if t.principal.Known() {
+	if t.principal.HasPrincipal() {
 		list := t.principal.Owner().IDs()
 		for n := range list {
 			list[n] = "principal " + list[n]
@@ -94,7 +94,7 @@ func (t *thread) enterIndex(p *agui.Pause) {
 	_, continues := t.opts.Dialect.(translate.Continuer)
 	stateless, ok := t.opts.Dialect.(translate.Stateless)
 	trail := ledger.SearchKeys{Alone: continues && t.ledger.Owner == "", Edits: ok && stateless.KeepsNothing(p)}
-	if t.principal.Known() || t.request.isOwn {
+	if t.principal.HasPrincipal() || t.request.isOwn {
 		if owner := t.ledger.Owner; owner != "" {
 			trail.Witnesses = []string{"principal " + owner}
 		}
@@ -120,7 +120,7 @@ func (t *thread) lookUpCall(kind ledger.Kind, c agui.Call) ([]ledger.Place, erro
 // WasAsked implements history.Memory.
 func (t *thread) WasAsked(c agui.Call) (here, somewhere bool, err error) {
 	list, err := t.lookUpCall(ledger.ByCall, c)
-	if err != nil || len(list) > 0 || t.principal.Known() {
+	if err != nil || len(list) > 0 || t.principal.HasPrincipal() {
 		return len(list) > 0, len(list) > 0, err
 	}
 	list, err = t.ledger.Find(t.indexKey(ledger.ByCallAlone, c.Parts()...))

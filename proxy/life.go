@@ -199,7 +199,7 @@ func (b *runRegistry) countAlone(l *runLife) bool {
 	if _, live := b.running[l]; !live || l.clientGone {
 		return false
 	}
-	l.clientGone, l.releasePlace = true, front.Outlives(l.client)
+	l.clientGone, l.releasePlace = true, front.HoldPlace(l.client)
 	b.alone[l.key]++
 	return true
 }

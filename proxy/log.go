@@ -75,7 +75,7 @@ func (r *run) lastLine() []slog.Attr {
 	if list := r.judge.loggedAnswers(); list != nil {
 		attrs = append(attrs, slog.Any("answers", list))
 	}
-	switch name, hash := r.h.opts.ShowPrincipal.Of(r.judge.principal); {
+	switch name, hash := r.h.opts.ShowPrincipal.NameOf(r.judge.principal); {
 	case name != "":
 		attrs = append(attrs, slog.String("principal", name))
 	case hash != "":

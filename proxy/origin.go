@@ -27,7 +27,7 @@ func (t *thread) origin(trace string) *agui.Origin {
 		o.Path = req.URL.EscapedPath()
 	}
 	o.Trace = trace
-	o.Requester, o.RequesterHash = t.opts.ShowPrincipal.Of(t.principal)
+	o.Requester, o.RequesterHash = t.opts.ShowPrincipal.NameOf(t.principal)
 	return o
 }
 

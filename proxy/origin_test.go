@@ -81,7 +81,7 @@ func TestRequesterAsShown(t *testing.T) {
 	}
 	req := httptest.NewRequest(http.MethodPost, "/agent", nil)
 	req.Header.Set("X-User", "ann")
-	who, refused := principal.New(principal.Options{Peers: peers, PrincipalHeader: "X-User", Keys: ring}).Ask(req, false)
+	who, refused := principal.New(principal.Options{Peers: peers, PrincipalHeader: "X-User", Keys: ring}).Identify(req, false)
 	if refused != nil {
 		t.Fatal(refused.Reason)
 	}

@@ -12,7 +12,7 @@ import (
 // request of the record's owner.
 func (j *judge) readOwner() {
 	switch owner := j.record.Owner; {
-	case j.request.isOwn || j.principal.Owner().Is(owner):
+	case j.request.isOwn || j.principal.Owner().Matches(owner):
 		j.ledger.Owner = owner // the owner may be hashed with an older key
 	default:
 		j.otherPrincipal = true
@@ -22,7 +22,7 @@ func (j *judge) readOwner() {
 
 // mayBeAnothers reports whether the thread may belong to another principal. Only the record of the
 // thread can show that.
-func (j *judge) mayBeAnothers() bool { return j.principal.Known() && j.request.thread == "" }
+func (j *judge) mayBeAnothers() bool { return j.principal.HasPrincipal() && j.request.thread == "" }
 
 // If principals have separate threads, the backend gets another thread id than the client sent. The
 // input of a run has the backend's id from the beginning, so that dialects need not know two ids.
@@ -49,7 +49,7 @@ func (r *request) clientThread() string {
 // it has seen the question. It does not prove that the sender knows the conversation. Events of the
 // backend's own stream are never withheld.
 func (t *thread) snapshotsToHide(p *agui.Pause) (w hiddenSnapshots) {
-	if t.principal.Known() || t.request.isOwn {
+	if t.principal.HasPrincipal() || t.request.isOwn {
 		return w
 	}
 	known := make(map[string]bool, len(p.SeenMessages))

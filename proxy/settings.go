@@ -41,10 +41,10 @@ type AgentSettings struct {
 func (a *AgentSettings) Check() (errs []error) {
 	isControl := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 	if len(a.Name) > 100 || strings.ContainsFunc(a.Name, isControl) {
-		errs = append(errs, variables.Atf("NAME", textNameForm))
+		errs = append(errs, variables.ErrorAtf("NAME", textNameForm))
 	}
 	if a.UpstreamKeepAlive == 0 {
-		errs = append(errs, variables.Atf("UPSTREAM_KEEP_ALIVE", textKeepAlive))
+		errs = append(errs, variables.ErrorAtf("UPSTREAM_KEEP_ALIVE", textKeepAlive))
 	}
 	return errs
 }
@@ -58,7 +58,7 @@ func (a *AgentSettings) Fill(o *Options) {
 // Check returns an error for each setting that is not valid.
 func (s *Settings) Check() (errs []error) {
 	if s.BodyBytes > 0 && s.BodyBytes < 2*s.MaxRequestBytes {
-		errs = append(errs, variables.Atf("BODY_BYTES", textBodyBytes, 2*s.MaxRequestBytes))
+		errs = append(errs, variables.ErrorAtf("BODY_BYTES", textBodyBytes, 2*s.MaxRequestBytes))
 	}
 	for _, of := range []struct {
 		name, want string
@@ -69,7 +69,7 @@ func (s *Settings) Check() (errs []error) {
 		{"WRITE_TIMEOUT", textSecond, s.WriteTimeout >= time.Second},
 	} {
 		if !of.is {
-			errs = append(errs, variables.At(of.name, fmt.Errorf("%s", of.want)))
+			errs = append(errs, variables.ErrorAt(of.name, fmt.Errorf("%s", of.want)))
 		}
 	}
 	return errs
@@ -79,7 +79,7 @@ func (s *Settings) Check() (errs []error) {
 func (s *Settings) Fill(o *Options) {
 	o.StoreOutage, o.OnDisconnect, o.Underscores = s.StoreOutage, s.OnDisconnect, s.HeaderUnderscores
 	o.InterruptTTL = s.InterruptTTL
-	o.MaxRequestBytes, o.BodyBytes, o.AddressShare = int64(s.MaxRequestBytes), int64(s.BodyBytes), s.AddressShare.Share()
+	o.MaxRequestBytes, o.BodyBytes, o.AddressShare = int64(s.MaxRequestBytes), int64(s.BodyBytes), s.AddressShare.Hundredths()
 	o.MaxFrameBytes, o.TranscriptBytes = int(s.MaxFrameBytes), int(s.TranscriptBytes)
 	o.IdleTimeout, o.ResumeIdleGrace = s.StreamIdleTimeout, s.ResumeIdleGrace
 	o.Heartbeat, o.WriteTimeout = s.Heartbeat, s.WriteTimeout

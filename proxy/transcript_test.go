@@ -83,7 +83,7 @@ func TestLargeFrameIsNotKept(t *testing.T) {
 	var b *body
 	waits := readerFunc(func([]byte) (int, error) {
 		made, _ := b.out.Take()
-		kept = cap(made) + cap(b.lf) + cap(b.from.frames.Ahead())
+		kept = cap(made) + cap(b.lf) + cap(b.from.frames.Buffered())
 		return 0, io.EOF
 	})
 	b = bodyOver(r, io.NopCloser(io.MultiReader(strings.NewReader(frames.String()), waits)), translate.Unread)

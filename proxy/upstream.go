@@ -111,8 +111,8 @@ func (d *destination) rewrite(pr *httputil.ProxyRequest) {
 		out.Header.Del("Connection")
 		out.Header.Del("Http2-Settings")
 	}
-	d.gate.Clean(out.Header, in.Header)
-	d.gate.Clean(out.Trailer, nil)
+	d.gate.CleanHeader(out.Header, in.Header)
+	d.gate.CleanHeader(out.Trailer, nil)
 	for name, values := range *d.headers.Load() {
 		out.Header[name] = values
 	}

@@ -132,7 +132,7 @@ func (w *world) carry(mode string) {
 // seconds.
 func (w *world) looks(mode string) {
 	before := w.record()
-	old := before.State == store.Open && before.Pause.Decided() && time.Since(before.Pause.Decisions[0].At) >= carry.DefaultWithin
+	old := before.State == store.Open && before.Pause.Decided() && time.Since(before.Pause.Decisions[0].At) >= carry.DefaultMaxAge
 	called := w.called
 	w.looking = true
 	w.goesByItself(mode, func(m *mortal) {

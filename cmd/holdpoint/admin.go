@@ -58,7 +58,7 @@ func askAdmin(ctx context.Context, environ []string, method, path string, stdout
 		fmt.Fprintf(stderr, "holdpoint: %v\n", wrong)
 		return exitMisuse
 	case wrong != nil:
-		fmt.Fprintf(stderr, "config: %v\n", group.Wrong("ADMIN_LISTEN", wrong))
+		fmt.Fprintf(stderr, "config: %v\n", group.ErrorFor("ADMIN_LISTEN", wrong))
 		return exitMisuse
 	case err != nil:
 		fmt.Fprintf(stderr, "holdpoint: %v\n", err)

@@ -50,7 +50,7 @@ func (a *Agent) isSet() bool { return a.Upstream.URL != nil }
 func (a *Agent) Check() []error {
 	var errs []error
 	wrong := func(name, format string, args ...any) {
-		errs = append(errs, a.group().Wrong(name, fmt.Errorf(format, args...)))
+		errs = append(errs, a.group().ErrorFor(name, fmt.Errorf(format, args...)))
 	}
 	if !slices.Contains(a.dialects.Names(), a.Dialect) {
 		wrong("DIALECT", textOneOf, strings.Join(a.dialects.Names(), ", "))
@@ -60,7 +60,7 @@ func (a *Agent) Check() []error {
 	errs = append(errs, a.checkTLS()...)
 	read := func(name, file string) http.Header {
 		list, err := headers.Read(file)
-		for _, err := range variables.Split(err) {
+		for _, err := range variables.SplitErrors(err) {
 			errs = append(errs, fmt.Errorf("%s%s: %w", a.prefix, name, err))
 		}
 		return list
@@ -85,7 +85,7 @@ func (a *Agent) checkTLS() []error {
 			{"UPSTREAM_KEY_FILE", a.UpstreamKeyFile}, {"UPSTREAM_SERVER_NAME", a.UpstreamServerName},
 		} {
 			if one[1] != "" {
-				errs = append(errs, a.group().Wrong(one[0], errors.New(a.prefix+textPlainUpstream)))
+				errs = append(errs, a.group().ErrorFor(one[0], errors.New(a.prefix+textPlainUpstream)))
 			}
 		}
 		if errs != nil {
@@ -94,7 +94,7 @@ func (a *Agent) checkTLS() []error {
 	}
 	var err error
 	a.upstreamTLS, err = certificates.OpenNamed(certificates.Files{Cert: a.UpstreamCertFile, Key: a.UpstreamKeyFile, CA: a.UpstreamCAFile}, a.prefix, "UPSTREAM_CERT_FILE", "UPSTREAM_KEY_FILE", "UPSTREAM_CA_FILE")
-	return variables.Split(err)
+	return variables.SplitErrors(err)
 }
 
 // clientTLS returns the value of proxy.Options.UpstreamTLS, or nil if no TLS setting is set.

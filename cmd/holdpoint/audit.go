@@ -23,7 +23,7 @@ func auditCommand(args []string, stdout, stderr io.Writer) int {
 	if flags.NArg() == 0 {
 		return misuse(stderr, textAuditFiles)
 	}
-	var kept audit.KeptHeads
+	var kept audit.StoredHeads
 	for name, into := range map[string]**audit.Head{"head": &kept.Head, "after": &kept.After} {
 		if text := *texts[name]; text != "" {
 			h, err := audit.ParseHead(text)

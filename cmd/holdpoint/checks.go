@@ -27,7 +27,7 @@ func (s *settings) checkAcross() []error {
 func (s *settings) checkAddresses() (errs []error) {
 	run, probes, d := &s.front.Listen, &s.admin.Listen, &s.desk.Listen
 	overlap := func(a, b *listen.Variable) bool {
-		return a.Address.Given() && b.Address.Given() && a.Address.Overlaps(b.Address)
+		return a.Address.IsSet() && b.Address.IsSet() && a.Address.Overlaps(b.Address)
 	}
 	if overlap(run, probes) {
 		errs = append(errs, s.variableErrorf("ADMIN_LISTEN", textProbesTaken, run))
@@ -47,8 +47,8 @@ func (s *settings) checkAddresses() (errs []error) {
 			{probes, textOwnProbes},
 			{d, textOwnDesk},
 		} {
-			if at.Address.Given() && isOwn(a.Upstream.URL, at.String()) {
-				errs = append(errs, a.group().Wrong("UPSTREAM", fmt.Errorf(at.what, at)))
+			if at.Address.IsSet() && isOwn(a.Upstream.URL, at.String()) {
+				errs = append(errs, a.group().ErrorFor("UPSTREAM", fmt.Errorf(at.what, at)))
 			}
 		}
 	}
@@ -73,9 +73,9 @@ func isOwn(upstream *url.URL, listen string) bool {
 // peers.
 func (s *settings) checkIdentity() []error {
 	switch peers := len(s.identity.TrustedPeers) > 0; {
-	case s.identity.Headers() == 0 && peers && !s.desk.UsesPeers():
+	case s.identity.HeaderCount() == 0 && peers && !s.desk.UsesPeers():
 		return []error{s.variableErrorf("TRUSTED_PEERS", textPeersUnused)}
-	case s.identity.Headers() > 0 && peers && strings.HasPrefix(s.front.Listen.String(), "unix:"):
+	case s.identity.HeaderCount() > 0 && peers && strings.HasPrefix(s.front.Listen.String(), "unix:"):
 		return []error{s.variableErrorf("TRUSTED_PEERS", textPeersOnSocket)}
 	}
 	return nil
@@ -89,7 +89,7 @@ func (s *settings) checkDesk() (errs []error) {
 	if !d.IsOn() {
 		for _, a := range s.agents() {
 			if a.DeskHeadersFile != "" {
-				errs = append(errs, a.group().Wrong("DESK_HEADERS_FILE", desk.ErrOff))
+				errs = append(errs, a.group().ErrorFor("DESK_HEADERS_FILE", desk.ErrOff))
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func (s *settings) checkDesk() (errs []error) {
 	}
 	if peers := d.Peers(s.identity.TrustedPeers); d.ByHeader() && len(peers) == 0 {
 		errs = append(errs, errors.New(textNoDeskPeers))
-	} else if d.ByHeader() && peers.Everybody() {
+	} else if d.ByHeader() && peers.HasEverybody() {
 		errs = append(errs, s.variableErrorf("TRUSTED_PEERS", textDeskPeersAll))
 	}
 	if d.ByToken() && d.JWTIssuer != "" && d.JWTIssuer == s.identity.JWTIssuer && d.JWTAudience == s.identity.JWTAudience {

@@ -119,7 +119,7 @@ func deskStores() map[string]func(t *testing.T) deskStore {
 			return deskStore{[]string{"HOLDPOINT_STORE=" + primary.URLAt(p.Addr()), "HOLDPOINT_STORE_REPLICAS=1"}, func() {
 				primary.Kill()
 				replica.Promote()
-				p.Turn(replica.Addr())
+				p.Redirect(replica.Addr())
 				p.Sever()
 			}}
 		},
@@ -131,7 +131,7 @@ func deskStores() map[string]func(t *testing.T) deskStore {
 				primary.Kill()
 				standby.Exec("ALTER SYSTEM RESET synchronous_standby_names")
 				standby.Promote()
-				p.Turn(standby.Addr())
+				p.Redirect(standby.Addr())
 				p.Sever()
 			}}
 		},

@@ -31,12 +31,12 @@ func TestDeskForManyAgents(t *testing.T) {
 	for name, begin := range map[string]func(t *testing.T) (store []string, later func(time.Duration)){
 		"postgres": func(t *testing.T) ([]string, func(time.Duration)) {
 			server := servers.StartPostgres(t, servers.PostgresOptions{})
-			return []string{"HOLDPOINT_STORE=" + server.URL()}, server.Later
+			return []string{"HOLDPOINT_STORE=" + server.URL()}, server.RestartAhead
 		},
 		"redis": func(t *testing.T) ([]string, func(time.Duration)) {
 			server := servers.StartRedis(t, servers.RedisOptions{})
 			replica := servers.StartRedis(t, servers.RedisOptions{ReplicaOf: server})
-			return []string{"HOLDPOINT_STORE=" + server.URL(), "HOLDPOINT_STORE_REPLICAS=1"}, func(d time.Duration) { server.Later(d); replica.InStep() }
+			return []string{"HOLDPOINT_STORE=" + server.URL(), "HOLDPOINT_STORE_REPLICAS=1"}, func(d time.Duration) { server.RestartAhead(d); replica.AwaitSync() }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestWithoutADeskThereIsNothing(t *testing.T) {
 	made := newHandlerMaker(c, nil, p.logger)
 	k := p.startCarrier(made, nil, nil)
 	err = p.startDesk(made, nil, k)
-	if p.desk != nil || k != nil || err != nil || made.otherDoors(&c.agent) != nil || k.Decided() != nil || p.stoppers != nil {
+	if p.desk != nil || k != nil || err != nil || made.otherDoors(&c.agent) != nil || k.OnDecided() != nil || p.stoppers != nil {
 		t.Errorf("there is a desk: %v %v %v %v", p.desk, k, err, made.otherDoors(&c.agent))
 	}
 	next := http.NewServeMux()

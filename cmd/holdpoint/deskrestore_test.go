@@ -52,7 +52,7 @@ func deskBackups() map[string]func(t *testing.T, ahead time.Duration) deskBackup
 				copied = servers.StartRedis(t, servers.RedisOptions{ReplicaOf: server, Ahead: ahead})
 				copied.Promote()
 				servers.StartRedis(t, servers.RedisOptions{ReplicaOf: copied})
-			}, func() { p.Turn(copied.Addr()); p.Sever() }}
+			}, func() { p.Redirect(copied.Addr()); p.Sever() }}
 		},
 		"postgres": func(t *testing.T, ahead time.Duration) deskBackup {
 			server := servers.StartPostgres(t, servers.PostgresOptions{})
@@ -61,7 +61,7 @@ func deskBackups() map[string]func(t *testing.T, ahead time.Duration) deskBackup
 			return deskBackup{server.URLAt(p.Addr()), func() {
 				copied = servers.StartPostgres(t, servers.PostgresOptions{StandbyOf: server, Ahead: ahead})
 				copied.Promote()
-			}, func() { p.Turn(copied.Addr()); p.Sever() }}
+			}, func() { p.Redirect(copied.Addr()); p.Sever() }}
 		},
 	}
 }

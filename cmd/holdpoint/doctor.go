@@ -134,7 +134,7 @@ func (f *doctorFlags) readTools() error {
 	if whole && !f.version {
 		f.probe.ProtocolVersion = request.ProtocolVersion
 	}
-	f.probe.TanStack = whole && tanstack.Sent(text)
+	f.probe.TanStack = whole && tanstack.IsClientBody(text)
 	if whole {
 		f.probe.Request = text
 	}

@@ -41,7 +41,7 @@ type handlerMaker struct {
 // granted that the store loses nothing.
 func newHandlerMaker(s *settings, threadStore store.Store, logger *slog.Logger) *handlerMaker {
 	receivers := newEvents(s, nil)
-	return &handlerMaker{settings: s, store: receivers.metrics.Store(threadStore), gate: s.identity.New(logger), events: receivers, storeMayForget: func() bool { return false }, logger: logger}
+	return &handlerMaker{settings: s, store: receivers.metrics.MeasureStore(threadStore), gate: s.identity.New(logger), events: receivers, storeMayForget: func() bool { return false }, logger: logger}
 }
 
 // proxyFor returns the proxy for one agent. The proxies of all agents share the store and the other
@@ -80,7 +80,7 @@ func (m *handlerMaker) options(a *Agent) (proxy.Options, error) {
 		Events:         m.events.sink(),
 		Notices:        m.events.notices(),
 		OnNotices:      m.onNotices,
-		RunEnded:       m.events.metrics.RunEnded,
+		RunEnded:       m.events.metrics.CountRun,
 		EventsRequired: s.audit.Required,
 		ShowPrincipal:  s.identity.Show,
 		OtherDoors:     m.otherDoors(a),
@@ -114,7 +114,7 @@ func (m *handlerMaker) handlers() (service, []servedAgent, error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", a.orPath(), err)
 		}
-		m.events.metrics.Open(a.Name, h.OpenRuns)
+		m.events.metrics.RegisterOpenRuns(a.Name, h.OpenRuns)
 		all, handlers = append(all, servedAgent{a, h}), append(handlers, h)
 	}
 	if len(m.settings.routes) == 0 {
@@ -256,7 +256,7 @@ func newEvents(s *settings, log *audit.Part) events {
 	return events{
 		metrics: metrics.New(metrics.Options{Version: readBuild().Version, Dialects: s.dialects.Names(), Codes: codes, Agents: s.agentNames(), Head: log.Head}),
 		audit:   log,
-		webhook: s.webhook.Maker(s.identity.Show == principal.ShowName, s.desk.URL.URL),
+		webhook: s.webhook.NoticeMaker(s.identity.Show == principal.ShowName, s.desk.URL.URL),
 	}
 }
 
@@ -300,7 +300,7 @@ func (e events) expiryNotices() func(store.Key, *store.Result) []store.Notice {
 		if !ok {
 			return nil
 		}
-		return []store.Notice{webhook.Named(n, happened)}
+		return []store.Notice{webhook.WithID(n, happened)}
 	}
 }
 
@@ -309,7 +309,7 @@ func (e events) expiryNotices() func(store.Key, *store.Result) []store.Notice {
 func (e events) onNoticesLost(logger *slog.Logger) func(int) {
 	return func(n int) {
 		for range n {
-			e.metrics.Webhook(webhook.ResultLost, 0)
+			e.metrics.CountNotice(webhook.ResultLost, 0)
 		}
 		logger.Error(logNoticesLost, "events", n)
 	}

@@ -78,7 +78,7 @@ func checkInject(environ []string, all bool, t terminal) int {
 	if s.injector.Files() == nil {
 		fmt.Fprintln(t.out, textOwnCertificate)
 	} else {
-		fmt.Fprintf(t.out, textCertificateEnds, s.injector.Files().Expires().UTC().Format(time.RFC3339))
+		fmt.Fprintf(t.out, textCertificateEnds, s.injector.Files().Expiry().UTC().Format(time.RFC3339))
 	}
 	return exitOK
 }
@@ -122,7 +122,7 @@ func runInject(environ []string, stderr *os.File) int {
 	server = newServer(handler, func(context.Context) error { return nil }, logger)
 	server.delay, server.timeout = injectDelay, injectTimeout
 	server.http.ReadTimeout, server.http.WriteTimeout = injectTimeout, 2*injectTimeout
-	logger.Info("listening", "addr", s.injector.Listen.Address.Shown(listener))
+	logger.Info("listening", "addr", s.injector.Listen.Address.Describe(listener))
 	return server.serve(tls.NewListener(listener, secure), signals)
 }
 
@@ -160,7 +160,7 @@ func checkSidecar(environ []string) []error {
 	}
 	_, err := loadFor(judged, dialects.All(), false, nil)
 	var errs []error
-	for _, err := range variables.Split(err) {
+	for _, err := range variables.SplitErrors(err) {
 		errs = append(errs, errors.New(strings.TrimPrefix(err.Error(), "config: ")))
 	}
 	return errs

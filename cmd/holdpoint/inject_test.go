@@ -58,7 +58,7 @@ func TestVariablesOfAnnotations(t *testing.T) {
 	find := func(name string) int {
 		return slices.IndexFunc(list, func(v variables.Variable) bool { return v.Name == prefix+name })
 	}
-	for _, name := range inject.Allowed() {
+	for _, name := range inject.AllowedVariables() {
 		switch {
 		case find(name) < 0:
 			t.Errorf("there is no %s%s", prefix, name)
@@ -66,7 +66,7 @@ func TestVariablesOfAnnotations(t *testing.T) {
 			t.Errorf("%s%s is a secret, or names a file", prefix, name)
 		}
 	}
-	for _, name := range inject.Secrets() {
+	for _, name := range inject.SecretVariables() {
 		if find(name+"_FILE") < 0 {
 			t.Errorf("there is no %s%s_FILE", prefix, name)
 		}
@@ -82,9 +82,9 @@ func TestCheckSidecar(t *testing.T) {
 		{"HOLDPOINT_STORE=bolt:///var/lib/holdpoint/state.db GOMEMLIMIT=920MiB HOLDPOINT_ADMIN_LISTEN=:7081 HOLDPOINT_DRAIN_DELAY=5s", ""},
 		{"HOLDPOINT_DIALECT=klingon", `HOLDPOINT_DIALECT "klingon"`},
 		{"HOLDPOINT_STORE=redis", `HOLDPOINT_STORE "redis"`},
-		{"HOLDPOINT_STORE=redis://redis:6379 HOLDPOINT_DESK_LISTEN=elsewhere HOLDPOINT_NAME=a HOLDPOINT_STORE_PASSWORD=" + inject.Example("STORE_PASSWORD") + " HOLDPOINT_STORE_KEYS=" + inject.Example("STORE_KEYS"), ""},
-		{"HOLDPOINT_PRINCIPAL_HEADER=X-User HOLDPOINT_TRUSTED_PEERS=10.0.0.0/8 HOLDPOINT_PRINCIPAL_KEY=" + inject.Example("PRINCIPAL_KEY"), ""},
-		{"HOLDPOINT_WEBHOOK_URL=" + inject.Example("WEBHOOK_URL") + " HOLDPOINT_WEBHOOK_SECRET=" + inject.Example("WEBHOOK_SECRET"), ""},
+		{"HOLDPOINT_STORE=redis://redis:6379 HOLDPOINT_DESK_LISTEN=elsewhere HOLDPOINT_NAME=a HOLDPOINT_STORE_PASSWORD=" + inject.ExampleSecret("STORE_PASSWORD") + " HOLDPOINT_STORE_KEYS=" + inject.ExampleSecret("STORE_KEYS"), ""},
+		{"HOLDPOINT_PRINCIPAL_HEADER=X-User HOLDPOINT_TRUSTED_PEERS=10.0.0.0/8 HOLDPOINT_PRINCIPAL_KEY=" + inject.ExampleSecret("PRINCIPAL_KEY"), ""},
+		{"HOLDPOINT_WEBHOOK_URL=" + inject.ExampleSecret("WEBHOOK_URL") + " HOLDPOINT_WEBHOOK_SECRET=" + inject.ExampleSecret("WEBHOOK_SECRET"), ""},
 	} {
 		errs := checkSidecar(append(strings.Fields(tt.more), upstream))
 		if (tt.want == "") != (len(errs) == 0) || len(errs) > 0 && !strings.HasPrefix(errs[0].Error(), tt.want) {

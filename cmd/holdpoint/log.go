@@ -91,15 +91,15 @@ func logIdentification(s *settings, logger *slog.Logger) {
 	default:
 		logger.Warn(logNoUsers, attrs...)
 	}
-	if who.TrustedPeers.Everybody() {
+	if who.TrustedPeers.HasEverybody() {
 		logger.Warn(logEveryPeer, "variable", "HOLDPOINT_TRUSTED_PEERS")
-	} else if who.TrustedPeers.Loopback() {
+	} else if who.TrustedPeers.HasLoopback() {
 		logger.Warn(logLocalPeer, "variable", "HOLDPOINT_TRUSTED_PEERS")
 	}
 	if who.HasPrincipal() && !who.OwnThreads() && s.store.InMemory() {
 		logger.Warn(logOwnersLost, "variable", "HOLDPOINT_STORE")
 	}
-	if who.JWKSURL.InTheClear() {
+	if who.JWKSURL.IsPlainHTTP() {
 		logger.Warn(logPlainKeys, "variable", "HOLDPOINT_JWT_JWKS_URL")
 	}
 	if s.agent.Name == "" && s.agent.isSet() && s.store.IsRemote() {

@@ -214,7 +214,7 @@ func printSchema(environ []string, out, complaints io.Writer) int {
 	group.Read(environment)
 	text, err := s.Schema(environment[prefix+"STORE"] != "")
 	if err != nil {
-		fmt.Fprintf(complaints, "config: %v\n", group.Wrong("STORE", err))
+		fmt.Fprintf(complaints, "config: %v\n", group.ErrorFor("STORE", err))
 		return exitMisuse
 	}
 	fmt.Fprint(out, text)

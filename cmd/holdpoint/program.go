@@ -121,8 +121,8 @@ func (p *program) build(ctx context.Context) *failure {
 		return failureOf(logNoStore, err)
 	}
 	p.start(threadStore)
-	measured := receivers.metrics.Store(threadStore)
-	hook, err := s.webhook.New(threadStore, receivers.metrics.Webhook, logger)
+	measured := receivers.metrics.MeasureStore(threadStore)
+	hook, err := s.webhook.New(threadStore, receivers.metrics.CountNotice, logger)
 	if err != nil {
 		return failureOf(logNoWebhook, err)
 	}
@@ -155,7 +155,7 @@ func (p *program) build(ctx context.Context) *failure {
 	p.start(&background{do: func(ctx context.Context) { receivers.metrics.Watch(ctx, measured) }})
 
 	p.addReloads(maker, threadStore, hook, log, agents)
-	p.adminServer.Reloads(func() (failed int) { _, failed = p.reloader.runAll(); return failed })
+	p.adminServer.SetReload(func() (failed int) { _, failed = p.reloader.runAll(); return failed })
 	p.start(&background{do: p.reloader.watch})
 	return nil
 }
@@ -202,7 +202,7 @@ func (p *program) reloadCertificates(what string, set *certificates.Set, changed
 		is, err := set.Reload()
 		if is {
 			changed()
-			p.logger.Info("certificate", "what", what, "expires", set.Expires())
+			p.logger.Info("certificate", "what", what, "expires", set.Expiry())
 		}
 		return err
 	}, set.Names()...)
@@ -220,8 +220,8 @@ func probedAgents(agents []servedAgent) []admin.Agent {
 // openStore opens the store. The events that the store reports go to happens and the metrics.
 func (p *program) openStore(ctx context.Context, receivers events) (*stores.Store, error) {
 	threadStore, err := p.settings.store.New(ctx, stores.Options{
-		Share: p.settings.runs.AddressShare.Share(), LongestLease: proxy.LeaseTime, OnEnded: receivers.recordExpiry,
-		Notices: receivers.expiryNotices(), NoticesLost: receivers.onNoticesLost(p.logger), OnEvicted: receivers.metrics.Evicted, Logger: p.logger,
+		Share: p.settings.runs.AddressShare.Hundredths(), LongestLease: proxy.LeaseTime, OnEnded: receivers.recordExpiry,
+		Notices: receivers.expiryNotices(), NoticesLost: receivers.onNoticesLost(p.logger), OnEvicted: receivers.metrics.CountEviction, Logger: p.logger,
 	})
 	if err != nil {
 		return nil, err
@@ -259,7 +259,7 @@ func (p *program) startDesk(maker *handlerMaker, agents []servedAgent, carrier *
 		deciders[a.Name] = a.handler
 	}
 	p.desk, err = s.desk.New(desk.Options{
-		Store: maker.store, Agents: deciders, OtherAgents: maker.otherAgents(), OnDecided: carrier.Decided(),
+		Store: maker.store, Agents: deciders, OtherAgents: maker.otherAgents(), OnDecided: carrier.OnDecided(),
 		Events: maker.events.sink(), EventsRequired: s.audit.Required, Notices: maker.events.notices(), OnNotices: maker.onNotices,
 		Keys: func(purpose string) ([][]byte, error) {
 			ring, err := s.store.ReadRing()

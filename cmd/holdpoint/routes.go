@@ -126,7 +126,7 @@ func (r *route) checkRoute() []error {
 	}
 	if r.Path != "" && r.Path != "/" {
 		if err := proxy.CheckPrefix(r.Path); err != nil {
-			errs = append(errs, r.routeGroup().Wrong("PATH", err))
+			errs = append(errs, r.routeGroup().ErrorFor("PATH", err))
 		}
 		r.path = r.Path
 	}
@@ -140,7 +140,7 @@ func (s *settings) checkRoutes() []error {
 	if len(s.routes) > 0 && !s.agent.isSet() {
 		for _, v := range s.agent.group().Variables() {
 			if name := strings.TrimPrefix(v.Name, prefix); !v.IsDefault && !inherits(name) && name != "UPSTREAM" {
-				errs = append(errs, s.agent.group().Wrong(name, fmt.Errorf(textUpstreamOnly, s.routes[0].prefix, name)))
+				errs = append(errs, s.agent.group().ErrorFor(name, fmt.Errorf(textUpstreamOnly, s.routes[0].prefix, name)))
 			}
 		}
 	}
@@ -154,14 +154,14 @@ func (s *settings) checkRoutes() []error {
 		switch before := paths[path]; {
 		case path == "":
 		case before == prefix+"UPSTREAM":
-			errs = append(errs, r.routeGroup().Wrong("PATH", errors.New(textRouteOfAll)))
+			errs = append(errs, r.routeGroup().ErrorFor("PATH", errors.New(textRouteOfAll)))
 		case before != "":
-			errs = append(errs, r.routeGroup().Wrong("PATH", fmt.Errorf(textSamePath, before)))
+			errs = append(errs, r.routeGroup().ErrorFor("PATH", fmt.Errorf(textSamePath, before)))
 		default:
 			paths[path] = r.prefix + "PATH"
 		}
 		if before := names[r.Name]; before != "" && r.Name != "" {
-			errs = append(errs, r.routeGroup().Wrong("NAME", fmt.Errorf(textSameName, before)))
+			errs = append(errs, r.routeGroup().ErrorFor("NAME", fmt.Errorf(textSameName, before)))
 		}
 		names[r.Name] = r.prefix + "NAME"
 	}

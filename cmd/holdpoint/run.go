@@ -59,8 +59,8 @@ func run(environ []string, list dialects.List, deskOnly bool, stderr *os.File) i
 	}
 	server := newServer(s.desk.WithoutSessions(p.handler), p.handler.Drain, logger)
 	server.delay, server.timeout, server.adminServer = s.shutdown.Delay, s.shutdown.Timeout, p.adminServer
-	logger.Info("listening", "addr", s.front.Listen.Address.Shown(p.listener))
-	return server.serve(s.front.Before(server.http, p.listener, s.identity.TrustedPeers.Has, logger), signals)
+	logger.Info("listening", "addr", s.front.Listen.Address.Describe(p.listener))
+	return server.serve(s.front.Configure(server.http, p.listener, s.identity.TrustedPeers.Contains, logger), signals)
 }
 
 // signalContext returns a context that the first signal cancels. It puts the signal back into the
@@ -88,10 +88,10 @@ func (p *program) waitAtDesk(signals <-chan os.Signal) int {
 	ended := make(chan struct{})
 	var once sync.Once
 	end := func() <-chan struct{} {
-		once.Do(func() { p.adminServer.Draining(); p.desk.Stop(); p.adminServer.Drained(); close(ended) })
+		once.Do(func() { p.adminServer.MarkDraining(); p.desk.Stop(); p.adminServer.MarkDrained(); close(ended) })
 		return ended
 	}
-	p.adminServer.Started(end)
+	p.adminServer.MarkStarted(end)
 	sig := <-signals
 	end()
 	p.logger.Info("stopped", "signal", sig.String())
@@ -104,7 +104,7 @@ func (p *program) waitAtDesk(signals <-chan os.Signal) int {
 func storeProbe(threadStore store.Store, m *metrics.Metrics) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := threadStore.Load(ctx, "readiness", "")
-		m.StoreAnswers(err == nil)
+		m.SetStoreUp(err == nil)
 		return err
 	}
 }

@@ -171,7 +171,7 @@ func TestARunIsDrained(t *testing.T) {
 
 func TestTheTimesFitIntoThirtySeconds(t *testing.T) {
 	s := newServer(nil, nil, slog.New(slog.DiscardHandler))
-	if all := s.delay + s.timeout + s.flushTime + webhook.EndTime; all >= 30*time.Second {
+	if all := s.delay + s.timeout + s.flushTime + webhook.StopTimeout; all >= 30*time.Second {
 		t.Errorf("the end takes up to %v, Kubernetes kills after 30s", all)
 	}
 	if s.flushTime < 2*proxy.LastTime {

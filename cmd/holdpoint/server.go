@@ -102,7 +102,7 @@ func (s *server) closeWhenDraining(next http.Handler) http.Handler {
 func (s *server) serve(listener net.Listener, signals <-chan os.Signal) int {
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(listener) }()
-	s.adminServer.Started(func() <-chan struct{} {
+	s.adminServer.MarkStarted(func() <-chan struct{} {
 		ended, _ := s.beginDrain(s.delay, byDrain)
 		return ended
 	})
@@ -167,11 +167,11 @@ func (s *server) beginDrain(delay time.Duration, by string) (ended <-chan struct
 		isFirst = true
 		s.logger.Info("draining", "by", by, "delay", delay.String(), "timeout", s.timeout.String(), "hint", "a second signal ends it at once")
 		s.isDraining.Store(true)
-		s.adminServer.Draining()
+		s.adminServer.MarkDraining()
 		go func() {
 			defer close(s.streamsDone)
 			s.drainStreams(delay)
-			s.adminServer.Drained()
+			s.adminServer.MarkDrained()
 			if by == byDrain {
 				s.logger.Info("drained, waiting for a signal")
 			}

@@ -89,7 +89,7 @@ func groupsOf(t topic) (groups []variables.Group) {
 func (s *settings) variableError(name string, err error) error {
 	for _, g := range s.groups() {
 		if g.Has(name) {
-			return g.Wrong(name, err)
+			return g.ErrorFor(name, err)
 		}
 	}
 	return fmt.Errorf("%s%s: %w", prefix, name, err)
@@ -130,7 +130,7 @@ func loadFor(environ []string, list dialects.List, deskOnly bool, container fs.F
 		errs = append(errs, g.Read(environment)...)
 	}
 	errs = append(errs, list.Read(environment)...)
-	s.admin.Given = environment[prefix+"ADMIN_LISTEN"] != ""
+	s.admin.IsSet = environment[prefix+"ADMIN_LISTEN"] != ""
 	routes, routeErrs := readRoutes(environment, list)
 	s.routes = routes
 	if environment[prefix+"UPSTREAM"] == "" && len(routes) == 0 && !deskOnly {
@@ -212,7 +212,7 @@ func (s *settings) knownVariables() []variables.Variable {
 
 // warnBounds logs a warning for each combination of bounds that is allowed but rarely intended.
 func (s *settings) warnBounds(logger *slog.Logger) {
-	if !s.store.InMemory() && s.runs.AddressShare.Share() != 0 {
+	if !s.store.InMemory() && s.runs.AddressShare.Hundredths() != 0 {
 		logger.Warn(logAddressShare)
 	}
 	if s.runs.MaxFrameBytes < s.runs.MaxRequestBytes {

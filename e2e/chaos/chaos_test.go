@@ -120,7 +120,7 @@ func onRedis(w *world, safe bool) []fault {
 		time.Sleep(some(dice, time.Second))
 		replica.Promote()
 		for _, p := range proxies {
-			p.Turn(replica.Addr())
+			p.Redirect(replica.Addr())
 			p.Sever()
 		}
 		primary, replica = replica, primary
@@ -132,7 +132,7 @@ func onRedis(w *world, safe bool) []fault {
 	return append(append(w.faultsOfReplicas(longest()), faultsOfConnections(proxies, longest())...),
 		fault{"store", "redis killed", func(dice *rand.Rand) (func(), time.Duration) {
 			primary.Kill()
-			return func() { primary.Restart(); replica.InStep() }, some(dice, 2*time.Second)
+			return func() { primary.Restart(); replica.AwaitSync() }, some(dice, 2*time.Second)
 		}},
 		fault{"store", "redis frozen", func(dice *rand.Rand) (func(), time.Duration) {
 			primary.Freeze()
@@ -182,7 +182,7 @@ func onPostgres(w *world) []fault {
 			return func() { // the old primary is out of date: a new standby replaces it
 				standby = servers.StartPostgres(w.t, servers.PostgresOptions{StandbyOf: primary, Synchronous: true})
 				for _, p := range second {
-					p.Turn(standby.Addr())
+					p.Redirect(standby.Addr())
 					p.Sever()
 				}
 			}, some(dice, 2*time.Second)

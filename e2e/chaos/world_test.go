@@ -126,7 +126,7 @@ func faultsOfConnections(list []*servers.Proxy, longest time.Duration) []fault {
 		{"connections", "a step broken", func(dice *rand.Rand) (func(), time.Duration) {
 			p := one(dice)
 			moment := servers.Moments[dice.IntN(len(servers.Moments))]
-			p.Arm(servers.Fault{At: moment, Skip: dice.IntN(6), Hang: dice.IntN(4) == 0})
+			p.Arm(servers.Fault{Moment: moment, Skip: dice.IntN(6), Hang: dice.IntN(4) == 0})
 			return func() { p.Disarm() }, time.Second
 		}},
 	}

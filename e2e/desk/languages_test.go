@@ -29,7 +29,7 @@ func newPseudoStage(t *testing.T, binary string, more ...string) stage {
 	}
 	languages := page.Languages()
 	languages[pseudoLanguage] = pseudo(t, languages[page.English])
-	server := httptest.NewServer(page.OverIn(languages, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+	server := httptest.NewServer(page.HandlerIn(languages, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(desk)
 		r.Out.Host = r.In.Host // the API checks the origin of a request against the host
 	}}))

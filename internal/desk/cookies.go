@@ -34,15 +34,15 @@ func hasSession(line string) bool {
 // withoutSession returns the lines of a Cookie header without the desk's cookies. All other cookies
 // stay the same byte for byte. It returns nil if there are no other cookies.
 func withoutSession(lines []string) []string {
-	var kept []string
+	var remaining []string
 	for _, line := range lines {
 		pairs := slices.DeleteFunc(strings.Split(line, ";"), func(pair string) bool {
 			name, _, _ := strings.Cut(pair, "=")
 			return slices.Contains(api.Cookies, strings.TrimSpace(name))
 		})
 		if rest := strings.TrimLeft(strings.Join(pairs, ";"), " "); rest != "" {
-			kept = append(kept, rest)
+			remaining = append(remaining, rest)
 		}
 	}
-	return kept
+	return remaining
 }

@@ -49,20 +49,20 @@ type Options struct {
 // A Server is the desk's listener with its API and page.
 type Server struct {
 	settings *Settings
-	given    Options
+	options  Options
 	http     *http.Server
 	listener net.Listener
 	gate     *principal.Gate // nil if tokens of the desk identify the callers
 	tokens   *api.Tokens
 	keys     *api.Keys // keys that sign sessions
-	end      context.CancelFunc
+	cancel   context.CancelFunc
 }
 
 // The timeouts are short, because the desk's requests and responses are small.
 const (
-	readTimeout  = 20 * time.Second
-	writeTimeout = time.Minute
-	lastWords    = 2 * time.Second
+	readTimeout     = 20 * time.Second
+	writeTimeout    = time.Minute
+	shutdownTimeout = 2 * time.Second
 )
 
 // sessionPurpose is the purpose for which the keys that sign sessions are derived.
@@ -78,8 +78,8 @@ func (s *Settings) New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Server{settings: s, given: o, listener: listener, tokens: &api.Tokens{}, keys: &api.Keys{}, gate: s.newGate(o.Peers, o.Logger)}
-	if s.makes {
+	d := &Server{settings: s, options: o, listener: listener, tokens: &api.Tokens{}, keys: &api.Keys{}, gate: s.newGate(o.Peers, o.Logger)}
+	if s.makesToken {
 		d.makeToken()
 	}
 	d.tokens.Set(s.tokens)
@@ -88,10 +88,10 @@ func (s *Settings) New(o Options) (*Server, error) {
 		return nil, err
 	}
 	d.http = &http.Server{
-		Handler: page.Over(api.New(api.Options{
+		Handler: page.Handler(api.New(api.Options{
 			Store: o.Store, Tokens: d.tokens, Agents: o.Agents, OtherAgents: o.OtherAgents, OnDecided: o.OnDecided,
 			Events: o.Events, EventsRequired: o.EventsRequired, Notices: o.Notices, OnNotices: o.OnNotices,
-			Auth: api.Auth(s.Auth), Gate: d.gate, Access: s.access(), Keys: d.keys, Trusted: d.trusts,
+			Auth: api.Auth(s.Auth), Gate: d.gate, Access: s.access(), Keys: d.keys, Trusted: d.trustsProxy,
 			Refused: front.Refused, Logger: o.Logger,
 		})),
 		ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
@@ -102,27 +102,28 @@ func (s *Settings) New(o Options) (*Server, error) {
 
 // Start begins to serve requests.
 func (d *Server) Start() {
-	d.settings.LogStart(d.given.Peers, d.given.Logger)
-	attrs := []any{"desk_addr", d.settings.Listen.Address.Shown(d.listener), "auth", d.settings.Auth.String()}
+	d.settings.LogStart(d.options.Peers, d.options.Logger)
+	attrs := []any{"desk_addr", d.settings.Listen.Address.Describe(d.listener), "auth", d.settings.Auth.String()}
 	if d.settings.Auth == "token" {
 		attrs = append(attrs, "tokens", len(d.settings.tokens))
 	}
-	d.given.Logger.Info("desk", attrs...)
+	d.options.Logger.Info("desk", attrs...)
 	ctx, cancel := context.WithCancel(context.Background())
-	d.end = cancel
+	d.cancel = cancel
 	go d.gate.Run(ctx)
-	behind := d.given.Front.Before(d.http, d.listener, d.given.Peers.Has, d.given.Logger)
+	behind := d.options.Front.Configure(d.http, d.listener, d.options.Peers.Contains, d.options.Logger)
 	go func() {
 		if err := d.http.Serve(behind); !errors.Is(err, http.ErrServerClosed) {
-			d.given.Logger.Error(logListenerEnded, "err", err)
+			d.options.Logger.Error(logListenerEnded, "err", err)
 		}
 	}()
 }
 
-// Stop ends the desk. Requests in progress have lastWords to finish. Stop may be called twice.
+// Stop ends the desk. Requests in progress have shutdownTimeout to finish. Stop may be called
+// twice.
 func (d *Server) Stop() {
-	d.end()
-	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	d.cancel()
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	_ = d.http.Shutdown(ctx)
 	_ = d.http.Close()
@@ -130,7 +131,7 @@ func (d *Server) Stop() {
 
 // ReloadKeys derives the keys that sign sessions again.
 func (d *Server) ReloadKeys() error {
-	keys, err := d.given.Keys(sessionPurpose)
+	keys, err := d.options.Keys(sessionPurpose)
 	if err == nil {
 		d.keys.Set(keys)
 	}
@@ -166,7 +167,7 @@ func (s *Settings) access() func() policy.Access {
 	if s.policy == nil {
 		return nil
 	}
-	return func() policy.Access { return s.policy.Now().Access }
+	return func() policy.Access { return s.policy.Policy().Access }
 }
 
 // newGate returns the gate that identifies callers of the desk by a header or by an issuer's
@@ -174,26 +175,26 @@ func (s *Settings) access() func() policy.Access {
 func (s *Settings) newGate(peers principal.Peers, logger *slog.Logger) *principal.Gate {
 	switch s.Auth {
 	case "header":
-		return principal.New(principal.Options{PrincipalHeader: s.Principal, GroupsHeader: s.Groups, Peers: s.Peers(peers), Socket: s.Listen.Address.Unix()})
+		return principal.New(principal.Options{PrincipalHeader: s.Principal, GroupsHeader: s.Groups, Peers: s.Peers(peers), Socket: s.Listen.Address.IsUnix()})
 	case "jwt":
 		claim := s.Principal
 		claim = cmp.Or(claim, "sub")
 		return principal.New(principal.Options{Tokens: principal.NewTokens(principal.TokenOptions{
 			Issuer: s.JWTIssuer, Audience: s.JWTAudience, Claim: claim, GroupsClaim: s.Groups, KeysURL: s.JWKSURL.URL,
-			Fetched: principal.Fetched(logger, "HOLDPOINT_DESK_JWT_JWKS_URL"),
+			OnFetch: principal.LogFetches(logger, "HOLDPOINT_DESK_JWT_JWKS_URL"),
 		})})
 	}
 	return nil
 }
 
-// trusts reports whether the desk believes the headers in which a proxy describes the client's
+// trustsProxy reports whether the desk believes the headers in which a proxy describes the client's
 // connection.
-func (d *Server) trusts(req *http.Request) bool {
+func (d *Server) trustsProxy(req *http.Request) bool {
 	peer, err := netip.ParseAddrPort(req.RemoteAddr)
 	if err != nil {
-		return d.settings.Listen.Address.Unix() // the permissions of the socket decide who can connect
+		return d.settings.Listen.Address.IsUnix() // the permissions of the socket decide who can connect
 	}
-	return d.settings.Peers(d.given.Peers).Has(peer.Addr().Unmap().WithZone(""))
+	return d.settings.Peers(d.options.Peers).Contains(peer.Addr().Unmap().WithZone(""))
 }
 
 // makeToken makes a token for a desk without tokens, and shows it.
@@ -201,25 +202,25 @@ func (d *Server) makeToken() {
 	text, token := api.NewToken(api.Operator)
 	d.settings.tokens = []api.Token{token}
 	scheme := "http"
-	if d.given.Front.TLS() != nil {
+	if d.options.Front.TLS() != nil {
 		scheme = "https"
 	}
-	fmt.Fprintf(d.given.Screen, textDeskAddress, scheme, d.listener.Addr(), text)
+	fmt.Fprintf(d.options.Screen, textDeskAddress, scheme, d.listener.Addr(), text)
 }
 
 // LogStart logs warnings about settings that allow more people than expected to decide at the desk.
-// The parameter others is the value of HOLDPOINT_TRUSTED_PEERS.
-func (s *Settings) LogStart(others principal.Peers, logger *slog.Logger) {
+// The parameter proxyPeers is the value of HOLDPOINT_TRUSTED_PEERS.
+func (s *Settings) LogStart(proxyPeers principal.Peers, logger *slog.Logger) {
 	if !s.IsHere() {
 		return
 	}
 	if s.policy == nil {
 		logger.Warn(logNoPolicy, "variable", "HOLDPOINT_POLICY")
 	}
-	if s.ByHeader() && s.Peers(others).Loopback() {
+	if s.ByHeader() && s.Peers(proxyPeers).HasLoopback() {
 		logger.Warn(logLocalDecides, "variable", "HOLDPOINT_DESK_TRUSTED_PEERS")
 	}
-	if s.JWKSURL.InTheClear() {
+	if s.JWKSURL.IsPlainHTTP() {
 		logger.Warn(logPlainKeys, "variable", "HOLDPOINT_DESK_JWT_JWKS_URL")
 	}
 }
@@ -228,27 +229,27 @@ func (s *Settings) LogStart(others principal.Peers, logger *slog.Logger) {
 // Carrier, a decision waits for the chat's next request.
 type Carrier struct {
 	*carry.Carrier
-	first func()
-	end   context.CancelFunc
-	ended chan struct{}
+	first  func()
+	cancel context.CancelFunc
+	done   chan struct{}
 }
 
 // NewCarrier makes the Carrier for agents, which are keyed by their names. It returns nil if there
 // is no desk, or if HOLDPOINT_DESK_CARRY_WITHIN is 0. The function first is called once after the
 // start, and may wait for the store.
-func (s *Settings) NewCarrier(kept store.Store, agents map[string]carry.Agent, first func(), logger *slog.Logger) *Carrier {
+func (s *Settings) NewCarrier(threadStore store.Store, agents map[string]carry.Agent, first func(), logger *slog.Logger) *Carrier {
 	if !s.IsOn() || s.CarryWithin == 0 {
 		return nil
 	}
-	return &Carrier{Carrier: carry.New(carry.Options{Store: kept, Agents: agents, Within: s.CarryWithin, Log: logger}), first: first, ended: make(chan struct{})}
+	return &Carrier{Carrier: carry.New(carry.Options{Store: threadStore, Agents: agents, MaxAge: s.CarryWithin, Log: logger}), first: first, done: make(chan struct{})}
 }
 
 // Start begins to send decisions.
 func (c *Carrier) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
-	c.end = cancel
+	c.cancel = cancel
 	go func() {
-		defer close(c.ended)
+		defer close(c.done)
 		c.first()
 		c.Run(ctx)
 	}()
@@ -256,13 +257,13 @@ func (c *Carrier) Start() {
 
 // Stop lets no further run begin, and waits for the runs in progress.
 func (c *Carrier) Stop() {
-	c.end()
-	<-c.ended
+	c.cancel()
+	<-c.done
 }
 
-// Decided returns the function to call with the key of a record when its pause is decided. It
+// OnDecided returns the function to call with the key of a record when its pause is decided. It
 // returns nil if c is nil.
-func (c *Carrier) Decided() func(store.Key) {
+func (c *Carrier) OnDecided() func(store.Key) {
 	if c == nil {
 		return nil
 	}

@@ -38,31 +38,31 @@ type Settings struct {
 	JWKSURL      principal.KeysURL `env:"DESK_JWT_JWKS_URL" doc:"address of that issuer's keys, a JWK set"`
 	Policy       string            `env:"POLICY" doc:"YAML file with the rights at the desk (docs/desk.md#rights). It is read again when it changes. It is required if DESK_AUTH is header or jwt. Without it each token of the desk has all rights"`
 
-	tokens []api.Token // set by Check
-	makes  bool        // make a token at start, because no token is set
-	policy *policy.File
+	tokens     []api.Token // set by Check
+	makesToken bool        // make a token at start, because no token is set
+	policy     *policy.File
 }
 
-// elsewhere is the value of HOLDPOINT_DESK_LISTEN if another process on the same store has the
-// desk.
-const elsewhere = "elsewhere"
+// listenElsewhere is the value of HOLDPOINT_DESK_LISTEN if another process on the same store has
+// the desk.
+const listenElsewhere = "elsewhere"
 
 // IsOn reports whether there is a desk, in this process or in another one.
-func (s *Settings) IsOn() bool { return !s.Listen.Off() }
+func (s *Settings) IsOn() bool { return !s.Listen.IsOff() }
 
 // IsElsewhere reports whether another process has the desk.
-func (s *Settings) IsElsewhere() bool { return s.Listen.String() == elsewhere }
+func (s *Settings) IsElsewhere() bool { return s.Listen.String() == listenElsewhere }
 
 // IsHere reports whether this process has the desk's listener.
 func (s *Settings) IsHere() bool { return s.IsOn() && !s.IsElsewhere() }
 
-// Peers returns the networks of proxies whose headers the desk believes. The parameter others is
-// the value of HOLDPOINT_TRUSTED_PEERS.
-func (s *Settings) Peers(others principal.Peers) principal.Peers {
+// Peers returns the networks of proxies whose headers the desk believes. The parameter proxyPeers
+// is the value of HOLDPOINT_TRUSTED_PEERS.
+func (s *Settings) Peers(proxyPeers principal.Peers) principal.Peers {
 	if len(s.TrustedPeers) > 0 {
 		return s.TrustedPeers
 	}
-	return others
+	return proxyPeers
 }
 
 // UsesPeers reports whether the desk believes headers from the networks in HOLDPOINT_TRUSTED_PEERS.
@@ -72,7 +72,7 @@ func (s *Settings) UsesPeers() bool {
 
 // ByHeader reports whether a proxy connects to the desk over a network, and names the caller in a
 // header.
-func (s *Settings) ByHeader() bool { return s.Auth == "header" && !s.Listen.Address.Unix() }
+func (s *Settings) ByHeader() bool { return s.Auth == "header" && !s.Listen.Address.IsUnix() }
 
 // ByToken reports whether an issuer's bearer tokens identify callers.
 func (s *Settings) ByToken() bool { return s.Auth == "jwt" }
@@ -132,7 +132,7 @@ func (s *Settings) Check() (errs []error) {
 		return s.checkUnused()
 	}
 	if err := s.Listen.Check(); err != nil {
-		errs = append(errs, variables.At("DESK_LISTEN", fmt.Errorf(textListenForms, err)))
+		errs = append(errs, variables.ErrorAt("DESK_LISTEN", fmt.Errorf(textListenForms, err)))
 	}
 	return append(errs, s.checkCallers()...)
 }
@@ -150,7 +150,7 @@ func (s *Settings) checkUnused() (errs []error) {
 		{"DESK_URL", s.URL.URL != nil && !s.IsOn()}, {"POLICY", s.Policy != ""},
 	} {
 		if of.set {
-			errs = append(errs, variables.At(of.name, ErrOff))
+			errs = append(errs, variables.ErrorAt(of.name, ErrOff))
 		}
 	}
 	return errs
@@ -159,10 +159,10 @@ func (s *Settings) checkUnused() (errs []error) {
 // checkCallers checks the settings that identify callers and give them rights, and reads the files
 // that these settings name.
 func (s *Settings) checkCallers() (errs []error) {
-	wrong := func(name, format string, args ...any) { errs = append(errs, variables.Atf(name, format, args...)) }
+	wrong := func(name, format string, args ...any) { errs = append(errs, variables.ErrorAtf(name, format, args...)) }
 	if s.Policy != "" {
 		file, err := policy.Open(s.Policy)
-		for _, err := range variables.Split(err) {
+		for _, err := range variables.SplitErrors(err) {
 			wrong("POLICY", "%w", err)
 		}
 		s.policy = file
@@ -185,10 +185,10 @@ func (s *Settings) checkCallers() (errs []error) {
 	if auth != "token" && s.Policy == "" {
 		errs = append(errs, fmt.Errorf(textNoPolicy, auth))
 	}
-	if s.TrustedPeers.Everybody() {
+	if s.TrustedPeers.HasEverybody() {
 		wrong("DESK_TRUSTED_PEERS", textAllPeers)
 	}
-	if len(s.TrustedPeers) > 0 && s.Listen.Address.Unix() {
+	if len(s.TrustedPeers) > 0 && s.Listen.Address.IsUnix() {
 		wrong("DESK_TRUSTED_PEERS", textPeersOfSocket)
 	}
 	switch auth {
@@ -211,11 +211,11 @@ func (s *Settings) checkHeaders() (errs []error) {
 			continue
 		}
 		if err := principal.CheckHeader(h[1]); err != nil {
-			errs = append(errs, variables.At(h[0], err))
+			errs = append(errs, variables.ErrorAt(h[0], err))
 		}
 	}
 	if s.Groups != "" && strings.EqualFold(s.Groups, s.Principal) {
-		errs = append(errs, variables.Atf("DESK_GROUPS", textSameHeader))
+		errs = append(errs, variables.ErrorAtf("DESK_GROUPS", textSameHeader))
 	}
 	return errs
 }
@@ -240,15 +240,15 @@ func (s *Settings) checkIssuer() (errs []error) {
 // start.
 func (s *Settings) checkTokens() (errs []error) {
 	if !s.Token.IsSet() {
-		if s.Listen.Address.Loopback() {
-			s.makes = true
+		if s.Listen.Address.IsLoopback() {
+			s.makesToken = true
 			return nil
 		}
 		return []error{errors.New(textNoToken)}
 	}
 	list, err := s.readTokens()
 	s.tokens = list
-	return variables.Split(err)
+	return variables.SplitErrors(err)
 }
 
 // readTokens reads the tokens in HOLDPOINT_DESK_TOKEN or in its file. Its errors contain no part of
@@ -262,9 +262,9 @@ func (s *Settings) readTokens() ([]api.Token, error) {
 		text = strings.ReplaceAll(text, ",", "\n")
 	}
 	list, err := api.ParseTokens(text)
-	errs := variables.Split(err)
+	errs := variables.SplitErrors(err)
 	for n, err := range errs {
-		errs[n] = variables.At(s.Token.Blame("DESK_TOKEN"), err)
+		errs[n] = variables.ErrorAt(s.Token.VariableName("DESK_TOKEN"), err)
 	}
 	return list, errors.Join(errs...)
 }
@@ -273,7 +273,7 @@ func (s *Settings) readTokens() ([]api.Token, error) {
 // token is shown only on a person's terminal: the output of a container goes into a log, which
 // others can read. isTerminal says that the output is a terminal.
 func (s *Settings) CheckScreen(isTerminal bool, environ []string) error {
-	if !s.makes {
+	if !s.makesToken {
 		return nil
 	}
 	inPod := slices.ContainsFunc(environ, func(v string) bool { return strings.HasPrefix(v, "KUBERNETES_SERVICE_HOST=") })

@@ -16,12 +16,12 @@ import (
 // streams have ended.
 func (c *container) changes(w *options, o *port, a *Answer) ([]operation, error) {
 	patch := []operation{{Op: "remove", Path: fmt.Sprintf("%s/ports/%d/name", c.path, o.index)}}
-	of, err := c.follow(w, o)
+	of, err := c.probeChanges(w, o)
 	if err != nil {
 		return nil, err
 	}
 	patch = append(patch, of...)
-	of, err = c.listen(w)
+	of, err = c.listenChanges(w)
 	if err != nil {
 		return nil, err
 	}
@@ -50,21 +50,21 @@ func (c *container) changes(w *options, o *port, a *Answer) ([]operation, error)
 	return patch, nil
 }
 
-// requests are the paths in a container at which a probe or a hook tells the kubelet to connect to
-// a port.
-var requests = []string{
+// probePaths are the paths in a container at which a probe or a hook tells the kubelet to connect
+// to a port.
+var probePaths = []string{
 	"livenessProbe/httpGet", "livenessProbe/tcpSocket", "readinessProbe/httpGet", "readinessProbe/tcpSocket",
 	"startupProbe/httpGet", "startupProbe/tcpSocket", "lifecycle/postStart/httpGet", "lifecycle/postStart/tcpSocket",
 	"lifecycle/preStop/httpGet", "lifecycle/preStop/tcpSocket",
 }
 
-// follow returns the changes to the container's own probes and hooks. A probe or hook that names
-// the agent's port gets the port's number instead. If the agent listens on 127.0.0.1, a probe or
-// hook of this port is an error: the kubelet could not reach the port, and would kill the container
-// or never report it as ready.
-func (c *container) follow(w *options, o *port) (patch []operation, err error) {
-	for _, path := range requests {
-		get := at(c.json, path)
+// probeChanges returns the changes to the container's own probes and hooks. A probe or hook that
+// names the agent's port gets the port's number instead. If the agent listens on 127.0.0.1, a probe
+// or hook of this port is an error: the kubelet could not reach the port, and would kill the
+// container or never report it as ready.
+func (c *container) probeChanges(w *options, o *port) (patch []operation, err error) {
+	for _, path := range probePaths {
+		get := valueAt(c.json, path)
 		if !get.IsObject() || get.Get("host").String() != "" {
 			continue
 		}
@@ -74,7 +74,7 @@ func (c *container) follow(w *options, o *port) (patch []operation, err error) {
 			continue
 		}
 		if w.address != "" {
-			return nil, c.unreached(path, o)
+			return nil, c.unreachableError(path, o)
 		}
 		if named {
 			patch = append(patch, operation{"replace", c.path + "/" + path + "/port", json.RawMessage(strconv.FormatInt(o.number, 10))})
@@ -82,28 +82,28 @@ func (c *container) follow(w *options, o *port) (patch []operation, err error) {
 	}
 	for _, probe := range []string{"livenessProbe", "readinessProbe", "startupProbe"} {
 		if grpc := c.json.Get(probe + ".grpc.port"); w.address != "" && grpc.Exists() && grpc.Int() == o.number {
-			return nil, c.unreached(probe+"/grpc", o)
+			return nil, c.unreachableError(probe+"/grpc", o)
 		}
 	}
 	return patch, nil
 }
 
-// unreached returns the error for a probe or a hook that uses a port on 127.0.0.1, which the
+// unreachableError returns the error for a probe or a hook that uses a port on 127.0.0.1, which the
 // kubelet cannot reach.
-func (c *container) unreached(what string, o *port) error {
+func (c *container) unreachableError(what string, o *port) error {
 	return fmt.Errorf(textProbe, what, c.name, o.number, loopback, addressAnnotation)
 }
 
-// at returns the value at a path of names, separated by slashes.
-func at(json gjson.Result, path string) gjson.Result {
+// valueAt returns the value at a path of names, separated by slashes.
+func valueAt(json gjson.Result, path string) gjson.Result {
 	for name := range strings.SplitSeq(path, "/") {
 		json = json.Get(name)
 	}
 	return json
 }
 
-// listen returns the changes that make the agent listen on 127.0.0.1.
-func (c *container) listen(w *options) ([]operation, error) {
+// listenChanges returns the changes that make the agent listen on 127.0.0.1.
+func (c *container) listenChanges(w *options) ([]operation, error) {
 	if w.address == "" || w.address == loopback {
 		return nil, nil
 	}
@@ -127,7 +127,7 @@ func (c *container) listen(w *options) ([]operation, error) {
 		patch = append(patch, operation{"replace", fmt.Sprintf("%s/env/%d", c.path, n), element(value)})
 	}
 	if patch == nil {
-		patch = appended(list, c.path+"/env", element(loopback))
+		patch = appendOperations(list, c.path+"/env", element(loopback))
 	}
 	return patch, nil
 }

@@ -139,13 +139,13 @@ func (w *options) readEnv(name, value string) error {
 	if strings.HasPrefix(name, prefix) {
 		return fmt.Errorf(textWithoutPrefix, prefix, envPrefix, strings.TrimPrefix(name, prefix))
 	}
-	if why, is := reserved[name]; is {
+	if why, is := reservedVariables[name]; is {
 		return fmt.Errorf(textOwnVariable, prefix, name, why)
 	}
-	if slices.Contains(secrets, strings.TrimSuffix(name, "_FILE")) {
+	if slices.Contains(secretVariables, strings.TrimSuffix(name, "_FILE")) {
 		return fmt.Errorf(textSecretInText, secretPrefix, strings.TrimSuffix(name, "_FILE"))
 	}
-	if !slices.Contains(allowed, name) {
+	if !slices.Contains(allowedVariables, name) {
 		return fmt.Errorf(textNotAllowed, prefix, name)
 	}
 	switch {
@@ -177,8 +177,8 @@ func checkStore(value string) error {
 
 // readSecret parses an annotation that takes a variable from a Secret.
 func (w *options) readSecret(name, value string) error {
-	if !slices.Contains(secrets, name) {
-		return fmt.Errorf(textSecretNames, strings.Join(secrets, ", "), secretPrefix)
+	if !slices.Contains(secretVariables, name) {
+		return fmt.Errorf(textSecretNames, strings.Join(secretVariables, ", "), secretPrefix)
 	}
 	of, key, _ := strings.Cut(value, "/")
 	if !secretName.MatchString(of) || !keyName.MatchString(key) || strings.Contains(key, "..") {

@@ -149,7 +149,7 @@ func (p *pod) agent(w *options) (*container, *port, error) {
 		}
 	}
 	if agent == nil {
-		return nil, nil, fmt.Errorf(textNoContainer, agentAnnotation, w.container, listed(p.names()))
+		return nil, nil, fmt.Errorf(textNoContainer, agentAnnotation, w.container, joinNames(p.names()))
 	}
 	var found *port
 	for n := range agent.ports {
@@ -164,7 +164,7 @@ func (p *pod) agent(w *options) (*container, *port, error) {
 				names = append(names, o.name)
 			}
 		}
-		return nil, nil, fmt.Errorf(textNoPort, agentAnnotation, w.portName, agent.name, listed(names))
+		return nil, nil, fmt.Errorf(textNoPort, agentAnnotation, w.portName, agent.name, joinNames(names))
 	}
 	if found.number < 1 || found.number > 65535 {
 		return nil, nil, fmt.Errorf(textNoNumber, found.name, agent.name)
@@ -199,8 +199,8 @@ func (p *pod) checkPorts(agent *container, found *port) error {
 	return nil
 }
 
-// listed joins names for the text of an error.
-func listed(names []string) string {
+// joinNames joins names for the text of an error.
+func joinNames(names []string) string {
 	if len(names) == 0 {
 		return textNoNames
 	}

@@ -390,7 +390,7 @@ func TestCheckedVariables(t *testing.T) {
 	patched(t, &Injector{Image: "h", Check: func(environ []string) []error { got = environ; return nil }}, object{
 		agentAnnotation: "agent/http", "env.holdpoint/PRINCIPAL_HEADER": "X-User", "secret.holdpoint/PRINCIPAL_KEY": "a/b", "secret.holdpoint/UPSTREAM_HEADERS": "a/c",
 	}, plainPod())
-	if !slices.Contains(got, "HOLDPOINT_PRINCIPAL_HEADER=X-User") || !slices.Contains(got, "HOLDPOINT_PRINCIPAL_KEY="+examples["PRINCIPAL_KEY"]) ||
+	if !slices.Contains(got, "HOLDPOINT_PRINCIPAL_HEADER=X-User") || !slices.Contains(got, "HOLDPOINT_PRINCIPAL_KEY="+exampleSecrets["PRINCIPAL_KEY"]) ||
 		slices.ContainsFunc(got, func(v string) bool { return strings.Contains(v, "_FILE=") }) {
 		t.Errorf("%q", got)
 	}

@@ -219,12 +219,12 @@ func (p *pod) annotationNames() []string {
 // append returns the operations that append elements to an array in the pod's spec. list is the
 // name of that array.
 func (p *pod) append(list string, elements ...json.RawMessage) []operation {
-	return appended(p.json.Get("spec."+list), "/spec/"+list, elements...)
+	return appendOperations(p.json.Get("spec."+list), "/spec/"+list, elements...)
 }
 
-// appended returns the operations that append elements to the array list. path is the JSON Pointer
-// to list. If list does not exist, the first operation creates it.
-func appended(list gjson.Result, path string, elements ...json.RawMessage) (patch []operation) {
+// appendOperations returns the operations that append elements to the array list. path is the JSON
+// Pointer to list. If list does not exist, the first operation creates it.
+func appendOperations(list gjson.Result, path string, elements ...json.RawMessage) (patch []operation) {
 	there := list.IsArray()
 	for _, element := range elements {
 		if there {

@@ -38,14 +38,14 @@ const (
 	// the token if the container mounts another volume at this folder. noTokenName is the empty
 	// volume that the sidecar mounts there.
 	tokenFolder, noTokenName = "/var/run/secrets/kubernetes.io/serviceaccount", "holdpoint-no-token"
-	// usualGrace is the grace period of a pod that does not set one, in seconds.
-	usualGrace = 30
-	// cleanEnd is the part of the grace period that remains after the drain, in seconds.
-	cleanEnd = 5
-	// The sidecar may take the pod's grace period plus lateStart to start, in seconds. The reason
+	// defaultGrace is the grace period of a pod that does not set one, in seconds.
+	defaultGrace = 30
+	// shutdownReserve is the part of the grace period that remains after the drain, in seconds.
+	shutdownReserve = 5
+	// The sidecar may take the pod's grace period plus startReserve to start, in seconds. The reason
 	// is the pod that this pod replaces: until its grace period ends, it may have the store's file
 	// open.
-	lateStart = 30
+	startReserve = 30
 )
 
 // ownPorts are the port numbers of the sidecar.
@@ -83,7 +83,7 @@ func (i *Injector) sidecar(p *pod, w *options, o *port) (json.RawMessage, error)
 			set(of+".httpGet.port", other)
 		}
 	}
-	set("startupProbe.failureThreshold", grace+lateStart)
+	set("startupProbe.failureThreshold", grace+startReserve)
 	// In deploy/kubernetes/sidecar.yaml the whole pod has this profile. Here only the sidecar gets
 	// it, because the injector must not change the other containers of the pod.
 	set("securityContext.seccompProfile.type", "RuntimeDefault")
@@ -103,7 +103,7 @@ func (i *Injector) sidecar(p *pod, w *options, o *port) (json.RawMessage, error)
 	judged := slices.Clone(env)
 	for _, s := range w.secrets {
 		env = append(env, variable{prefix + s.name + "_FILE", secretsFolder + "/" + s.name})
-		if example, is := examples[s.name]; is {
+		if example, is := exampleSecrets[s.name]; is {
 			judged = append(judged, variable{prefix + s.name, example})
 		}
 	}
@@ -151,15 +151,15 @@ func (w *options) upstreamPath() string {
 }
 
 // drain returns the delay and the timeout of the sidecar's drain, and the grace period of the pod,
-// all in seconds. The delay is a fifth of the grace period without cleanEnd, and at most 5 seconds.
-// The timeout is the rest of that time, in which open streams may end.
+// all in seconds. The delay is a fifth of the grace period without shutdownReserve, and at most 5
+// seconds. The timeout is the rest of that time, in which open streams may end.
 func (p *pod) drain() (delay, timeout, grace int64, err error) {
-	grace = usualGrace
+	grace = defaultGrace
 	if of := p.json.Get("spec.terminationGracePeriodSeconds"); of.Type == gjson.Number {
 		grace = min(of.Int(), 1<<31)
 	}
-	delay = min(5, (grace-cleanEnd)/5)
-	timeout = grace - delay - cleanEnd
+	delay = min(5, (grace-shutdownReserve)/5)
+	timeout = grace - delay - shutdownReserve
 	if timeout < 1 {
 		err = fmt.Errorf(textGracePeriod, grace)
 	}

@@ -8,9 +8,9 @@ import (
 // prefix is the prefix of all variables of Holdpoint.
 const prefix = "HOLDPOINT_"
 
-// reserved are the variables that the injector sets itself, each with the reason why an annotation
-// cannot set it.
-var reserved = map[string]string{
+// reservedVariables are the variables that the injector sets itself, each with the reason why an
+// annotation cannot set it.
+var reservedVariables = map[string]string{
 	"UPSTREAM":      textFromAgent,
 	"LISTEN":        textFixedPort,
 	"ADMIN_LISTEN":  textProbesPort,
@@ -19,10 +19,10 @@ var reserved = map[string]string{
 	"MEMORY":        textFromMemory,
 }
 
-// allowed are the variables that an annotation may set. A new variable of Holdpoint is not allowed
-// until it is added to this list. No variable in the list names a file, contains a secret, or opens
-// a listener.
-var allowed = strings.Fields(`
+// allowedVariables are the variables that an annotation may set. A new variable of Holdpoint is not
+// allowed until it is added to this list. No variable in the list names a file, contains a secret,
+// or opens a listener.
+var allowedVariables = strings.Fields(`
 	NAME CLIENT ANSWERS SESSIONS DIALECT CORS_ORIGINS PRESERVE_HOST UPSTREAM_KEEP_ALIVE UPSTREAM_HTTP2
 	H2C MAX_HEADER_BYTES HEADER_TIMEOUT KEEP_ALIVE MAX_CONNECTIONS ADDRESS_CONNECTIONS
 	STORE STORE_REPLICAS STORE_ENTRIES STORE_BYTES STORE_RECORD_BYTES PAUSE_RETENTION REPLAY_TTL STORE_OUTAGE
@@ -34,13 +34,13 @@ var allowed = strings.Fields(`
 	TOOLS CANCEL TOOL_CALL_YES TOOL_CALL_NO PHRASES_ASK PHRASES_YES PHRASES_NO SUPERAGENT_AGENT_ID SUPERAGENT_ALLOW
 	LANGGRAPH_SERVER_ASSISTANT LANGGRAPH_SERVER_ALLOW`)
 
-// secrets are the variables that an annotation may take from a Secret. The sidecar reads them as
-// files.
-var secrets = strings.Fields(`STORE_PASSWORD STORE_KEYS PRINCIPAL_KEY WEBHOOK_URL WEBHOOK_SECRET UPSTREAM_HEADERS`)
+// secretVariables are the variables that an annotation may take from a Secret. The sidecar reads
+// them as files.
+var secretVariables = strings.Fields(`STORE_PASSWORD STORE_KEYS PRINCIPAL_KEY WEBHOOK_URL WEBHOOK_SECRET UPSTREAM_HEADERS`)
 
-// examples are values of secrets that Holdpoint accepts. The injector never reads the real values,
-// so it uses these when it checks the other variables.
-var examples = map[string]string{
+// exampleSecrets are values of secrets that Holdpoint accepts. The injector never reads the real
+// values, so it uses these when it checks the other variables.
+var exampleSecrets = map[string]string{
 	"STORE_PASSWORD": "example",
 	"STORE_KEYS":     "example:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
 	"PRINCIPAL_KEY":  strings.Repeat("example-", 6),
@@ -48,12 +48,12 @@ var examples = map[string]string{
 	"WEBHOOK_SECRET": "whsec_" + strings.Repeat("example0", 6),
 }
 
-// Allowed returns the variables that an annotation may set, without HOLDPOINT_.
-func Allowed() []string { return slices.Clone(allowed) }
+// AllowedVariables returns the variables that an annotation may set, without HOLDPOINT_.
+func AllowedVariables() []string { return slices.Clone(allowedVariables) }
 
-// Secrets returns the variables that an annotation may take from a Secret.
-func Secrets() []string { return slices.Clone(secrets) }
+// SecretVariables returns the variables that an annotation may take from a Secret.
+func SecretVariables() []string { return slices.Clone(secretVariables) }
 
-// Example returns the value that replaces a secret when the variables are checked, or "" if there
-// is none. name is the name of the secret's variable without HOLDPOINT_.
-func Example(name string) string { return examples[name] }
+// ExampleSecret returns the value that replaces a secret when the variables are checked, or "" if
+// there is none. name is the name of the secret's variable without HOLDPOINT_.
+func ExampleSecret(name string) string { return exampleSecrets[name] }

@@ -38,20 +38,20 @@ type keySet struct {
 	url     string
 	client  http.Client
 	now     func() time.Time
-	fetched func(skipped []string, err error) // called after each fetch
+	onFetch func(skipped []string, err error) // called after each fetch
 
-	mu      sync.Mutex
-	keys    []jose.JSONWebKey
-	set     int           // how many fetches have succeeded
-	failed  bool          // the last fetch failed
-	started time.Time     // when the last fetch started
-	flight  chan struct{} // closed at the end of the current fetch; nil if no fetch is in progress
+	mu         sync.Mutex
+	keys       []jose.JSONWebKey
+	generation int           // how many fetches have succeeded
+	failed     bool          // the last fetch failed
+	started    time.Time     // when the last fetch started
+	fetchDone  chan struct{} // closed at the end of the current fetch; nil if no fetch is in progress
 }
 
 func newKeySet(o TokenOptions) keySet {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableKeepAlives = true // a fetch happens only every few minutes
-	return keySet{url: o.KeysURL.String(), now: o.Now, fetched: o.Fetched, client: http.Client{
+	return keySet{url: o.KeysURL.String(), now: o.Now, onFetch: o.OnFetch, client: http.Client{
 		Transport: transport,
 		// If the client followed a redirect, it could get the keys of somebody else.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -79,7 +79,7 @@ func (s *keySet) run(ctx context.Context) {
 // ctx is done. It reports whether the last fetch that has ended succeeded.
 func (s *keySet) fetchNow(ctx context.Context) bool {
 	s.mu.Lock()
-	ended := s.begin()
+	ended := s.startFetch()
 	s.mu.Unlock()
 	select {
 	case <-ended:
@@ -90,29 +90,29 @@ func (s *keySet) fetchNow(ctx context.Context) bool {
 	return !s.failed
 }
 
-// begin starts a fetch, unless one is in progress. It returns a channel that is closed at the end
-// of the fetch. s.mu must be locked.
+// startFetch starts a fetch, unless one is in progress. It returns a channel that is closed at the
+// end of the fetch. s.mu must be locked.
 //
 // The fetch has a context of its own, because the request that started it may end while other
 // requests still wait for the fetch.
-func (s *keySet) begin() <-chan struct{} {
-	if s.flight != nil {
-		return s.flight
+func (s *keySet) startFetch() <-chan struct{} {
+	if s.fetchDone != nil {
+		return s.fetchDone
 	}
 	ended := make(chan struct{})
-	s.flight, s.started = ended, s.now()
+	s.fetchDone, s.started = ended, s.now()
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
 		defer cancel()
 		keys, skipped, err := s.fetch(ctx)
-		if s.fetched != nil {
-			s.fetched(skipped, err)
+		if s.onFetch != nil {
+			s.onFetch(skipped, err)
 		}
 		s.mu.Lock()
 		if s.failed = err != nil; !s.failed {
-			s.keys, s.set = keys, s.set+1
+			s.keys, s.generation = keys, s.generation+1
 		}
-		s.flight = nil
+		s.fetchDone = nil
 		s.mu.Unlock()
 		close(ended)
 	}()
@@ -134,18 +134,18 @@ func (s *keySet) keysFor(ctx context.Context, id, algorithm string) (keys []jose
 		found = s.find(id, algorithm)
 	}
 	if len(found) == 0 {
-		return nil, 0, errKey
+		return nil, 0, errUnknownKey
 	}
-	return found, s.set, nil
+	return found, s.generation, nil
 }
 
 // keysAfter is called if no key of the set with the number set has verified a token. It returns the
 // matching keys of a newer set, or nil if there is no newer set. A newer set can help because the
 // key of an id may have changed, and because a token need not name an id.
-func (s *keySet) keysAfter(ctx context.Context, set int, id, algorithm string) []jose.JSONWebKey {
+func (s *keySet) keysAfter(ctx context.Context, generation int, id, algorithm string) []jose.JSONWebKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.set == set && !s.waitForFetch(ctx) || s.set == set {
+	if s.generation == generation && !s.waitForFetch(ctx) || s.generation == generation {
 		return nil
 	}
 	return s.find(id, algorithm)
@@ -155,10 +155,10 @@ func (s *keySet) keysAfter(ctx context.Context, set int, id, algorithm string) [
 // if the last fetch is too recent to start another, or if ctx is done. s.mu must be locked. It is
 // unlocked during the wait.
 func (s *keySet) waitForFetch(ctx context.Context) bool {
-	if s.flight == nil && s.now().Sub(s.started) < refreshGap {
+	if s.fetchDone == nil && s.now().Sub(s.started) < refreshGap {
 		return false
 	}
-	ended := s.begin()
+	ended := s.startFetch()
 	s.mu.Unlock()
 	defer s.mu.Lock()
 	select {
@@ -226,7 +226,7 @@ func parseSet(body []byte) (list []jose.JSONWebKey, skipped []string, err error)
 		if err := key.UnmarshalJSON(raw); err != nil {
 			why = fmt.Sprintf(textKeyUnread, strings.TrimPrefix(err.Error(), "go-jose/go-jose: "))
 		} else {
-			why = unfit(&key)
+			why = unfitReason(&key)
 		}
 		if why == "" {
 			list = append(list, key)
@@ -258,8 +258,8 @@ func keyName(n int, raw []byte) string {
 	return fmt.Sprintf("key %d, kid %s", n+1, key.ID)
 }
 
-// unfit returns why the key cannot verify tokens, or "" if it can.
-func unfit(key *jose.JSONWebKey) string {
+// unfitReason returns why the key cannot verify tokens, or "" if it can.
+func unfitReason(key *jose.JSONWebKey) string {
 	switch {
 	case key.Use != "" && key.Use != "sig":
 		return fmt.Sprintf(textKeyUse, key.Use)

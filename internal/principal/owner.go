@@ -68,10 +68,10 @@ func (o Owner) ID() string {
 // IDs returns the hashes with all keys, the newest key first.
 func (o Owner) IDs() []string { return slices.Clone(o.ids) }
 
-// Is reports whether the hash owner, which is from a record, belongs to this principal. If the
+// Matches reports whether the hash owner, which is from a record, belongs to this principal. If the
 // request has no principal, only a record without an owner matches. Otherwise the records of all
 // principals would become readable for everybody when an operator stops to configure principals.
-func (o Owner) Is(owner string) bool {
+func (o Owner) Matches(owner string) bool {
 	if len(o.ids) == 0 {
 		return owner == ""
 	}
@@ -84,7 +84,7 @@ func (r Ring) owner(source, tenant, principal string) Owner {
 	ids := make([]string, len(r))
 	for n, key := range r {
 		mac := hmac.New(sha256.New, key)
-		mac.Write(parts("holdpoint owner 1", source, tenant, principal))
+		mac.Write(joinParts("holdpoint owner 1", source, tenant, principal))
 		ids[n] = hex.EncodeToString(mac.Sum(nil))
 	}
 	return Owner{ids}
@@ -98,16 +98,16 @@ func (w Identity) Thread(thread string) string {
 	if !w.ownThread {
 		return thread
 	}
-	sum := sha256.Sum256(parts("holdpoint thread 1", w.source, w.Tenant, w.principal, thread))
+	sum := sha256.Sum256(joinParts("holdpoint thread 1", w.source, w.Tenant, w.principal, thread))
 	id := sum[:16]
 	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80
 	x := hex.EncodeToString(id)
 	return x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:]
 }
 
-// parts joins texts. Each text has its length before it, so that ("a","bc") and ("ab","c") give
+// joinParts joins texts. Each text has its length before it, so that ("a","bc") and ("ab","c") give
 // different results.
-func parts(list ...string) []byte {
+func joinParts(list ...string) []byte {
 	var b []byte
 	for _, one := range list {
 		b = append(binary.AppendUvarint(b, uint64(len(one))), one...)

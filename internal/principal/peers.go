@@ -61,30 +61,30 @@ func (p Peers) String() string {
 	return strings.Join(list, ";")
 }
 
-// Everybody reports whether one of the networks contains all IPv4 or all IPv6 addresses.
-func (p Peers) Everybody() bool {
+// HasEverybody reports whether one of the networks contains all IPv4 or all IPv6 addresses.
+func (p Peers) HasEverybody() bool {
 	return slices.ContainsFunc(p, func(one netip.Prefix) bool { return one.Bits() == 0 })
 }
 
-// Loopback reports whether 127.0.0.1 or ::1 is in one of the networks.
-func (p Peers) Loopback() bool {
+// HasLoopback reports whether 127.0.0.1 or ::1 is in one of the networks.
+func (p Peers) HasLoopback() bool {
 	return slices.ContainsFunc(p, func(one netip.Prefix) bool {
 		return one.Contains(netip.AddrFrom4([4]byte{127, 0, 0, 1})) || one.Contains(netip.IPv6Loopback())
 	})
 }
 
-// Has reports whether the address is in one of the networks.
-func (p Peers) Has(addr netip.Addr) bool {
+// Contains reports whether the address is in one of the networks.
+func (p Peers) Contains(addr netip.Addr) bool {
 	return slices.ContainsFunc(p, func(one netip.Prefix) bool { return one.Contains(addr) })
 }
 
-// trust reports whether remote is in one of the networks. remote is an address with a port, as in
-// http.Request.RemoteAddr. A listener on [::] gets IPv4 addresses in the form of IPv6, which trust
-// also accepts. It returns false if remote is not an address.
-func (p Peers) trust(remote string) bool {
+// trustsAddress reports whether remote is in one of the networks. remote is an address with a port,
+// as in http.Request.RemoteAddr. A listener on [::] gets IPv4 addresses in the form of IPv6, which
+// trustsAddress also accepts. It returns false if remote is not an address.
+func (p Peers) trustsAddress(remote string) bool {
 	peer, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return false
 	}
-	return p.Has(peer.Addr().Unmap().WithZone(""))
+	return p.Contains(peer.Addr().Unmap().WithZone(""))
 }

@@ -44,10 +44,10 @@ type Options struct {
 // A Gate identifies the sender of each request. With zero Options it returns Identity{} for every
 // sender. It is safe for concurrent use.
 type Gate struct {
-	opts  Options
-	names []string // the configured headers, in canonical form
-	keys  atomic.Pointer[Ring]
-	end   context.CancelFunc // ends the goroutine that Start began
+	opts   Options
+	names  []string // the configured headers, in canonical form
+	keys   atomic.Pointer[Ring]
+	cancel context.CancelFunc // ends the goroutine that Start began
 
 	settings *Settings // nil if the Gate was not made by Settings.New
 }
@@ -84,12 +84,12 @@ func (g *Gate) Run(ctx context.Context) {
 // Start calls Run in a goroutine. Stop ends it.
 func (g *Gate) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
-	g.end = cancel
+	g.cancel = cancel
 	go g.Run(ctx)
 }
 
 // Stop ends the goroutine that Start began.
-func (g *Gate) Stop() { g.end() }
+func (g *Gate) Stop() { g.cancel() }
 
 // An Identity is the sender of a request. The zero Identity means that neither principals nor
 // tenants are configured.
@@ -103,11 +103,11 @@ type Identity struct {
 	ownThread bool
 }
 
-// Known reports whether the request has a principal.
-func (w Identity) Known() bool { return w.source != "" }
+// HasPrincipal reports whether the request has a principal.
+func (w Identity) HasPrincipal() bool { return w.source != "" }
 
 // Name returns the principal's name, or "". Only the desk may show this name directly. The log and
-// the audit use NameStyle.Of.
+// the audit use NameStyle.NameOf.
 func (w Identity) Name() string { return w.principal }
 
 // Groups returns the groups of the principal, or nil if groups are not configured.
@@ -121,17 +121,17 @@ type Refusal struct {
 	Status    int
 	Reason    string // a text for the developer of the client
 	Challenge string // the value of WWW-Authenticate, or ""
-	Forged    bool   // an untrusted peer has sent a configured header
+	IsForged  bool   // an untrusted peer has sent a configured header
 	Err       error  // an error of Holdpoint's own, for the log; otherwise nil
 }
 
 func refuse(status int, reason string) *Refusal { return &Refusal{Status: status, Reason: reason} }
 
-// Ask returns who sends the request, or why the request is refused. It must be called with the
+// Identify returns who sends the request, or why the request is refused. It must be called with the
 // header as it was received, before the proxy removes the headers that the client names in
 // Connection. anonymous means that the request needs no name, as a browser's preflight does not.
-// Even then Ask refuses a configured header from an untrusted peer.
-func (g *Gate) Ask(req *http.Request, anonymous bool) (Identity, *Refusal) {
+// Even then Identify refuses a configured header from an untrusted peer.
+func (g *Gate) Identify(req *http.Request, anonymous bool) (Identity, *Refusal) {
 	if g == nil {
 		return Identity{}, nil
 	}
@@ -174,7 +174,7 @@ func (g *Gate) refuseForged(req *http.Request) *Refusal {
 	for _, name := range g.names {
 		if len(req.Header[name]) > 0 && !g.Trusts(req) {
 			r := refuse(http.StatusForbidden, fmt.Sprintf(textNotTrusted, name))
-			r.Forged = true
+			r.IsForged = true
 			return r
 		}
 	}
@@ -188,7 +188,7 @@ func (g *Gate) Trusts(req *http.Request) bool {
 		return false
 	}
 	_, err := netip.ParseAddrPort(req.RemoteAddr)
-	return g.opts.Socket && err != nil || g.opts.Peers.trust(req.RemoteAddr)
+	return g.opts.Socket && err != nil || g.opts.Peers.trustsAddress(req.RemoteAddr)
 }
 
 // maxName bounds the name of a principal or a tenant, in bytes. maxGroups bounds how many groups a
@@ -234,16 +234,16 @@ func joinedValues(header http.Header, name string) ([]string, *Refusal) {
 	return list, nil
 }
 
-// Clean corrects out, the header of a request to the backend. in is the header as the client sent
-// it. Clean sets the headers that identify the sender to their values in in: a client may have
-// named X-User in Connection, so that the proxy has removed it. It also removes other spellings of
-// these headers from out, because some servers read X_User as X-User.
-func (g *Gate) Clean(out, in http.Header) {
+// CleanHeader corrects out, the header of a request to the backend. in is the header as the client
+// sent it. CleanHeader sets the headers that identify the sender to their values in in: a client
+// may have named X-User in Connection, so that the proxy has removed it. It also removes other
+// spellings of these headers from out, because some servers read X_User as X-User.
+func (g *Gate) CleanHeader(out, in http.Header) {
 	if g == nil {
 		return
 	}
 	for name := range out {
-		if g.spells(name) {
+		if g.canSpell(name) {
 			delete(out, name)
 		}
 	}
@@ -258,10 +258,10 @@ func (g *Gate) Clean(out, in http.Header) {
 	}
 }
 
-// spells reports whether a server could read the header name as one of the configured headers. CGI
-// and WSGI have the same variable for X-User and X_User. Apache treats every character that is not
-// a letter or a digit in that way.
-func (g *Gate) spells(name string) bool {
+// canSpell reports whether a server could read the header name as one of the configured headers.
+// CGI and WSGI have the same variable for X-User and X_User. Apache treats every character that is
+// not a letter or a digit in that way.
+func (g *Gate) canSpell(name string) bool {
 	return slices.ContainsFunc(g.names, func(ours string) bool { return len(name) == len(ours) && variable(name) == variable(ours) })
 }
 

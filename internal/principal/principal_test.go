@@ -55,7 +55,7 @@ func TestPeers(t *testing.T) {
 		{"0.0.0.0/0;::/0", "", false},
 		{"10.0.0.0/8", "10.0.0.1", false},
 	} {
-		if got := mustPeers(t, tt.peers).trust(tt.remote); got != tt.want {
+		if got := mustPeers(t, tt.peers).trustsAddress(tt.remote); got != tt.want {
 			t.Errorf("%s trusts %s: %v", tt.peers, tt.remote, got)
 		}
 	}
@@ -73,7 +73,7 @@ func TestPeers(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if p := mustPeers(t, "127.0.0.0/8"); !p.Loopback() || p.Everybody() || mustPeers(t, "10.0.0.0/8").Loopback() || !mustPeers(t, "::/0").Everybody() {
+	if p := mustPeers(t, "127.0.0.0/8"); !p.HasLoopback() || p.HasEverybody() || mustPeers(t, "10.0.0.0/8").HasLoopback() || !mustPeers(t, "::/0").HasEverybody() {
 		t.Error("what is said of the peers at start is wrong")
 	}
 }
@@ -110,16 +110,16 @@ func TestOwnerUnderAnOlderKey(t *testing.T) {
 	both := mustRing(t, key2+";"+key1).owner("header", "", "alice")
 	alone := mustRing(t, key2).owner("header", "", "alice")
 	switch {
-	case !both.Is(old.ID()):
+	case !both.Matches(old.ID()):
 		t.Error("an owner under the older key is a stranger")
 	case both.ID() != alone.ID():
 		t.Error("a new thread is not given the newest key's owner")
-	case alone.Is(old.ID()):
+	case alone.Matches(old.ID()):
 		t.Error("an owner under a key that is gone is none")
-	case both.Is(""):
+	case both.Matches(""):
 		t.Error("a record without an owner was given to nobody, and is not the principal's")
 	}
-	if (Owner{}).Is(old.ID()) || !(Owner{}).Is("") || (Owner{}).ID() != "" {
+	if (Owner{}).Matches(old.ID()) || !(Owner{}).Matches("") || (Owner{}).ID() != "" {
 		t.Error("without principals only records without an owner may be reached")
 	}
 }
@@ -198,11 +198,11 @@ func TestGate(t *testing.T) {
 		{"a forged tenant alone", tenant, stranger, http.Header{"X-Tenant": {"t"}}, 403, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			who, refused := tt.gate.Ask(&http.Request{Header: tt.send, RemoteAddr: tt.remote}, false)
+			who, refused := tt.gate.Identify(&http.Request{Header: tt.send, RemoteAddr: tt.remote}, false)
 			status := 0
 			if refused != nil {
 				status = refused.Status
-				if who.Known() || who.Owner().ID() != "" {
+				if who.HasPrincipal() || who.Owner().ID() != "" {
 					t.Error("a request that is refused has a principal")
 				}
 			}
@@ -212,10 +212,10 @@ func TestGate(t *testing.T) {
 		})
 	}
 	// A CORS preflight needs no user, but a forged header in it must be refused.
-	if who, refused := header.Ask(&http.Request{RemoteAddr: stranger}, true); refused != nil || who.Known() {
+	if who, refused := header.Identify(&http.Request{RemoteAddr: stranger}, true); refused != nil || who.HasPrincipal() {
 		t.Error("a preflight was refused")
 	}
-	if _, refused := header.Ask(&http.Request{Header: http.Header{"X-User": {"alice"}}, RemoteAddr: stranger}, true); refused == nil || !refused.Forged {
+	if _, refused := header.Identify(&http.Request{Header: http.Header{"X-User": {"alice"}}, RemoteAddr: stranger}, true); refused == nil || !refused.IsForged {
 		t.Error("a preflight passed with a forged header")
 	}
 }
@@ -227,7 +227,7 @@ func TestOtherSpellingsDoNotReachTheBackend(t *testing.T) {
 		"X_user": {"bob"}, "X.user": {"bob"}, "X_USER": {"bob"}, "x-user": {"bob"}, "X-Team": {"u"}, "X_team": {"t"},
 		"X-Users": {"all"}, "Xuser": {"x"}, "Accept": {"a"},
 	}
-	g.Clean(out, in)
+	g.CleanHeader(out, in)
 	want := http.Header{"X-User": {"alice"}, "X_team": {"t"}, "X-Users": {"all"}, "Xuser": {"x"}, "Accept": {"a"}}
 	if len(out) != len(want) {
 		t.Errorf("%v", out)

@@ -56,8 +56,8 @@ func (k *KeysURL) UnmarshalText(text []byte) error {
 // String returns the address without the secrets that it may contain, for logs.
 func (k KeysURL) String() string { return variables.ShownURL(k.URL) }
 
-// InTheClear reports whether the keys are fetched by plain HTTP from another machine.
-func (k KeysURL) InTheClear() bool {
+// IsPlainHTTP reports whether the keys are fetched by plain HTTP from another machine.
+func (k KeysURL) IsPlainHTTP() bool {
 	if k.URL == nil || k.Scheme != "http" {
 		return false
 	}
@@ -72,8 +72,8 @@ const ownThreads = "principal"
 // HasPrincipal reports whether principals are configured.
 func (s *Settings) HasPrincipal() bool { return s.PrincipalHeader != "" || s.JWKSURL.URL != nil }
 
-// Headers returns how many of the two headers for user and tenant are configured.
-func (s *Settings) Headers() (n int) {
+// HeaderCount returns how many of the two headers for user and tenant are configured.
+func (s *Settings) HeaderCount() (n int) {
 	for _, name := range []string{s.PrincipalHeader, s.TenantHeader} {
 		if name != "" {
 			n++
@@ -95,18 +95,18 @@ func (s *Settings) Check() (errs []error) {
 			continue
 		}
 		if err := CheckHeader(h[1]); err != nil {
-			errs = append(errs, variables.At(h[0], err))
+			errs = append(errs, variables.ErrorAt(h[0], err))
 		}
 	}
 	switch {
-	case s.Headers() > 0 && len(s.TrustedPeers) == 0:
+	case s.HeaderCount() > 0 && len(s.TrustedPeers) == 0:
 		errs = append(errs, errors.New(textNoPeers))
-	case s.Headers() == 2 && strings.EqualFold(s.PrincipalHeader, s.TenantHeader):
-		errs = append(errs, variables.Atf("TENANT_HEADER", textSameHeader))
+	case s.HeaderCount() == 2 && strings.EqualFold(s.PrincipalHeader, s.TenantHeader):
+		errs = append(errs, variables.ErrorAtf("TENANT_HEADER", textSameHeader))
 	}
 	errs = append(errs, s.checkTokens()...)
 	if s.OwnThreads() && !s.HasPrincipal() {
-		errs = append(errs, variables.Atf("THREAD_NAMESPACE", textNoPrincipal))
+		errs = append(errs, variables.ErrorAtf("THREAD_NAMESPACE", textNoPrincipal))
 	}
 	keys, err := s.readKeys()
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *Settings) checkTokens() []error {
 	case len(lacking) == len(set):
 		return nil
 	case s.PrincipalHeader != "":
-		return []error{variables.Atf("PRINCIPAL_HEADER", textTwoPrincipals)}
+		return []error{variables.ErrorAtf("PRINCIPAL_HEADER", textTwoPrincipals)}
 	case len(lacking) > 0:
 		return []error{fmt.Errorf(textSetTogether, strings.Join(lacking, ", "), strings.Join(names, ", "))}
 	}
@@ -155,9 +155,9 @@ func (s *Settings) readKeys() (Ring, error) {
 	ring, err := ParseRing(text)
 	switch {
 	case err != nil:
-		return nil, variables.At(s.Key.Blame(variable), err)
+		return nil, variables.ErrorAt(s.Key.VariableName(variable), err)
 	case !s.HasPrincipal():
-		return nil, variables.Atf(s.Key.Blame(variable), textNoPrincipalOrLeave)
+		return nil, variables.ErrorAtf(s.Key.VariableName(variable), textNoPrincipalOrLeave)
 	}
 	return ring, nil
 }
@@ -192,7 +192,7 @@ func (s *Settings) New(logger *slog.Logger) *Gate {
 	if s.JWKSURL.URL != nil {
 		o.Tokens = NewTokens(TokenOptions{
 			Issuer: s.JWTIssuer, Audience: s.JWTAudience, Claim: s.JWTClaim, KeysURL: s.JWKSURL.URL,
-			Fetched: Fetched(logger, "HOLDPOINT_JWT_JWKS_URL"),
+			OnFetch: LogFetches(logger, "HOLDPOINT_JWT_JWKS_URL"),
 		})
 	}
 	gate := New(o)
@@ -210,9 +210,9 @@ func (g *Gate) Reload() error {
 	return nil
 }
 
-// Fetched returns a function that logs the result of each fetch of an issuer's keys. variable is
+// LogFetches returns a function that logs the result of each fetch of an issuer's keys. variable is
 // the name of the variable that contains the address of the keys.
-func Fetched(logger *slog.Logger, variable string) func(skipped []string, err error) {
+func LogFetches(logger *slog.Logger, variable string) func(skipped []string, err error) {
 	var mu sync.Mutex
 	said := ""
 	// The keys are fetched every few minutes. So skipped keys are logged only if they differ from

@@ -39,9 +39,9 @@ type TokenOptions struct {
 	GroupsClaim      string           // the claim that lists the principal's groups; "" if there is none
 	KeysURL          *url.URL         // the address of the issuer's keys, a JWK set
 	Now              func() time.Time // nil: time.Now
-	// Fetched is called after each fetch of the keys. skipped names the keys that cannot be used,
+	// OnFetch is called after each fetch of the keys. skipped names the keys that cannot be used,
 	// each with the reason. Fetched may be nil.
-	Fetched func(skipped []string, err error)
+	OnFetch func(skipped []string, err error)
 }
 
 // Tokens verifies the tokens of one issuer.
@@ -73,11 +73,11 @@ func (t *Tokens) bearer(req *http.Request) (string, []string, *Refusal) {
 	case len(values) > 1:
 		return "", nil, refuse(http.StatusBadRequest, fmt.Sprintf(textHeaderTwice, "Authorization"))
 	case len(values) == 0:
-		return "", nil, challenge("", textNoToken)
+		return "", nil, challengeRefusal("", textNoToken)
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return "", nil, challenge("", textNotBearer)
+		return "", nil, challengeRefusal("", textNotBearer)
 	}
 	claims, err := t.Verify(req.Context(), strings.TrimSpace(token))
 	var name string
@@ -96,10 +96,10 @@ func (t *Tokens) bearer(req *http.Request) (string, []string, *Refusal) {
 		r.Err = err
 		return "", nil, r
 	}
-	return "", nil, challenge("invalid_token", err.Error())
+	return "", nil, challengeRefusal("invalid_token", err.Error())
 }
 
-func challenge(code, reason string) *Refusal {
+func challengeRefusal(code, reason string) *Refusal {
 	r := refuse(http.StatusUnauthorized, reason)
 	r.Challenge = "Bearer"
 	if code != "" {
@@ -114,17 +114,17 @@ type Claims map[string]json.RawMessage
 // These are the errors of Verify, and of the claims that it returns. They contain no part of the
 // token.
 var (
-	ErrNoKeys  = errors.New(textNoKeys)
-	errForm    = errors.New(textTokenForm)
-	errKey     = errors.New(textUnknownKey)
-	errSigned  = errors.New(textWrongSignature)
-	errIssuer  = errors.New(textOtherIssuer)
-	errForWhom = errors.New(textOtherAudience)
-	errEnd     = errors.New(textNoExpiry)
-	errOver    = errors.New(textTokenExpired)
-	errEarly   = errors.New(textTokenEarly)
-	errClaim   = errors.New(textNoClaim)
-	errGroups  = errors.New(textGroupsForm)
+	ErrNoKeys      = errors.New(textNoKeys)
+	errFormat      = errors.New(textTokenForm)
+	errUnknownKey  = errors.New(textUnknownKey)
+	errSignature   = errors.New(textWrongSignature)
+	errIssuer      = errors.New(textOtherIssuer)
+	errAudience    = errors.New(textOtherAudience)
+	errNoExpiry    = errors.New(textNoExpiry)
+	errExpired     = errors.New(textTokenExpired)
+	errNotYetValid = errors.New(textTokenEarly)
+	errClaim       = errors.New(textNoClaim)
+	errGroups      = errors.New(textGroupsForm)
 )
 
 // Verify returns the claims of a token. It returns an error unless the issuer has signed the token
@@ -132,11 +132,11 @@ var (
 // token.
 func (t *Tokens) Verify(ctx context.Context, token string) (Claims, error) {
 	if len(token) > maxToken {
-		return nil, errForm
+		return nil, errFormat
 	}
 	parsed, err := jwt.ParseSigned(token, algorithms)
 	if err != nil || len(parsed.Headers) != 1 {
-		return nil, errForm
+		return nil, errFormat
 	}
 	head := parsed.Headers[0]
 	keys, set, err := t.keys.keysFor(ctx, head.KeyID, head.Algorithm)
@@ -146,7 +146,7 @@ func (t *Tokens) Verify(ctx context.Context, token string) (Claims, error) {
 	claims := Claims{}
 	signed := func(k jose.JSONWebKey) bool { return parsed.Claims(k, &claims) == nil }
 	if !slices.ContainsFunc(keys, signed) && !slices.ContainsFunc(t.keys.keysAfter(ctx, set, head.KeyID, head.Algorithm), signed) {
-		return nil, errSigned
+		return nil, errSignature
 	}
 	// jwt.Claims without sub; if another claim names the user, sub may have any type
 	var said struct {
@@ -159,9 +159,9 @@ func (t *Tokens) Verify(ctx context.Context, token string) (Claims, error) {
 	// the signature is verified above
 	switch err := parsed.UnsafeClaimsWithoutVerification(&said); {
 	case err != nil:
-		return nil, errForm
+		return nil, errFormat
 	case said.Expiry == nil:
-		return nil, errEnd
+		return nil, errNoExpiry
 	}
 	standard := jwt.Claims{Issuer: said.Issuer, Audience: said.Audience, Expiry: said.Expiry, NotBefore: said.NotBefore, IssuedAt: said.IssuedAt}
 	err = standard.ValidateWithLeeway(jwt.Expected{
@@ -173,11 +173,11 @@ func (t *Tokens) Verify(ctx context.Context, token string) (Claims, error) {
 	case errors.Is(err, jwt.ErrInvalidIssuer):
 		return nil, errIssuer
 	case errors.Is(err, jwt.ErrInvalidAudience):
-		return nil, errForWhom
+		return nil, errAudience
 	case errors.Is(err, jwt.ErrExpired):
-		return nil, errOver
+		return nil, errExpired
 	}
-	return nil, errEarly
+	return nil, errNotYetValid
 }
 
 // principalOf returns the name of the principal. If the name is an email address, the token is

@@ -125,7 +125,7 @@ func (i *issuer) ask(headers ...string) (string, *Refusal) {
 	if headers != nil {
 		req.Header["Authorization"] = headers
 	}
-	who, refused := g.Ask(req, false)
+	who, refused := g.Identify(req, false)
 	return who.principal, refused
 }
 
@@ -160,12 +160,12 @@ func TestTokens(t *testing.T) {
 		{"clocks differ: expired", good(map[string]any{"exp": seconds(-30)}), nil},
 		{"clocks differ: not valid yet", good(map[string]any{"nbf": seconds(30), "iat": seconds(30)}), nil},
 
-		{"expired", good(map[string]any{"exp": hour(-1)}), errOver},
-		{"no end", good(map[string]any{"exp": nil}), errEnd},
-		{"not valid yet", good(map[string]any{"nbf": hour(1)}), errEarly},
-		{"issued in the future", good(map[string]any{"iat": hour(1)}), errEarly},
-		{"another audience", good(map[string]any{"aud": "billing"}), errForWhom},
-		{"no audience", good(map[string]any{"aud": nil}), errForWhom},
+		{"expired", good(map[string]any{"exp": hour(-1)}), errExpired},
+		{"no end", good(map[string]any{"exp": nil}), errNoExpiry},
+		{"not valid yet", good(map[string]any{"nbf": hour(1)}), errNotYetValid},
+		{"issued in the future", good(map[string]any{"iat": hour(1)}), errNotYetValid},
+		{"another audience", good(map[string]any{"aud": "billing"}), errAudience},
+		{"no audience", good(map[string]any{"aud": nil}), errAudience},
 		{"another issuer", good(map[string]any{"iss": "https://evil"}), errIssuer},
 		{"an issuer that begins so", good(map[string]any{"iss": "https://id/"}), errIssuer},
 		{"no issuer", good(map[string]any{"iss": nil}), errIssuer},
@@ -173,24 +173,24 @@ func TestTokens(t *testing.T) {
 		{"nobody, by an empty name", good(map[string]any{"sub": ""}), errClaim},
 		{"a number", good(map[string]any{"sub": 7}), errClaim},
 		{"a list", good(map[string]any{"sub": []string{"alice"}}), errClaim},
-		{"alg none", forged(`{"alg":"none"}`), errForm},
-		{"alg none with a key id", forged(`{"alg":"none","kid":"r"}`), errForm},
-		{"alg NONE", forged(`{"alg":"NONE","kid":"r"}`), errForm},
-		{"RS256 without a signature", forged(`{"alg":"RS256","kid":"r"}`), errSigned},
-		{"HS256 with the public key as its secret", i.token(jose.HS256, asPEM, "r", nil), errForm},
-		{"HS256 with the key's modulus", i.token(jose.HS256, rsaKey().N.Bytes(), "r", nil), errForm},
-		{"HS256 with a symmetric key of the set", i.token(jose.HS256, []byte(strings.Repeat("s", 32)), "secret", nil), errForm},
-		{"the key of somebody else", i.token(jose.RS256, otherKey(), "r", nil), errSigned},
-		{"a key for encryption", i.token(jose.RS256, otherKey(), "enc", nil), errKey},
-		{"a small key", i.token(jose.RS256, smallKey(), "small", nil), errKey},
-		{"an unknown key id", i.token(jose.RS256, rsaKey(), "nowhere", nil), errKey},
-		{"an algorithm that the key is not for", i.token(jose.ES256, curveKey(), "r", nil), errSigned},
-		{"another one's claims", swapped(), errSigned},
-		{"an end that is no time", good(map[string]any{"exp": "tomorrow"}), errForm},
-		{"an issuer that is a list", good(map[string]any{"iss": []string{"https://id"}}), errForm},
-		{"no token", "alice", errForm},
-		{"a long token", strings.Repeat("a", maxToken+1), errForm},
-		{"an unknown critical header", forged(`{"alg":"RS256","kid":"r","crit":["x"],"x":1}`), errSigned},
+		{"alg none", forged(`{"alg":"none"}`), errFormat},
+		{"alg none with a key id", forged(`{"alg":"none","kid":"r"}`), errFormat},
+		{"alg NONE", forged(`{"alg":"NONE","kid":"r"}`), errFormat},
+		{"RS256 without a signature", forged(`{"alg":"RS256","kid":"r"}`), errSignature},
+		{"HS256 with the public key as its secret", i.token(jose.HS256, asPEM, "r", nil), errFormat},
+		{"HS256 with the key's modulus", i.token(jose.HS256, rsaKey().N.Bytes(), "r", nil), errFormat},
+		{"HS256 with a symmetric key of the set", i.token(jose.HS256, []byte(strings.Repeat("s", 32)), "secret", nil), errFormat},
+		{"the key of somebody else", i.token(jose.RS256, otherKey(), "r", nil), errSignature},
+		{"a key for encryption", i.token(jose.RS256, otherKey(), "enc", nil), errUnknownKey},
+		{"a small key", i.token(jose.RS256, smallKey(), "small", nil), errUnknownKey},
+		{"an unknown key id", i.token(jose.RS256, rsaKey(), "nowhere", nil), errUnknownKey},
+		{"an algorithm that the key is not for", i.token(jose.ES256, curveKey(), "r", nil), errSignature},
+		{"another one's claims", swapped(), errSignature},
+		{"an end that is no time", good(map[string]any{"exp": "tomorrow"}), errFormat},
+		{"an issuer that is a list", good(map[string]any{"iss": []string{"https://id"}}), errFormat},
+		{"no token", "alice", errFormat},
+		{"a long token", strings.Repeat("a", maxToken+1), errFormat},
+		{"an unknown critical header", forged(`{"alg":"RS256","kid":"r","crit":["x"],"x":1}`), errSignature},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			name, refused := i.ask("Bearer " + tt.token)
@@ -384,7 +384,7 @@ func TestRunFetches(t *testing.T) {
 		inner.ServeHTTP(w, r)
 	})
 	done := make(chan error, 1)
-	i.tokens.keys.fetched = func(_ []string, err error) { done <- err }
+	i.tokens.keys.onFetch = func(_ []string, err error) { done <- err }
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); New(Options{Tokens: i.tokens}).Run(ctx) }()

@@ -10,10 +10,10 @@ type Frame struct {
 	// the next call of Next. The capacity of Raw equals its length, so an append copies it.
 	Raw []byte
 
-	first bool // the first frame of its stream, which may begin with a byte order mark
-	half  bool // the frame is only the LF of a CRLF whose CR ended the previous frame
+	isFirst  bool // the first frame of its stream, which may begin with a byte order mark
+	isLoneLF bool // the frame is only the LF of a CRLF whose CR ended the previous frame
 
-	single bool // one line and a blank line, both ended by LF, as in nearly all frames
+	isSingleLine bool // one line and a blank line, both ended by LF, as in nearly all frames
 }
 
 // Data returns the frame's data: the values of its data lines, joined by LF. ok is false if the
@@ -21,7 +21,7 @@ type Frame struct {
 // their values are joined in buf[:0], which grows if necessary. Do not pass the result as buf to a
 // later call, because that call could then write into the Reader's memory.
 func (f Frame) Data(buf []byte) (data []byte, ok bool) {
-	if f.single {
+	if f.isSingleLine {
 		return dataValue(f.Raw[: len(f.Raw)-2 : len(f.Raw)-2])
 	}
 	joined := buf[:0]
@@ -50,7 +50,7 @@ func (f Frame) Data(buf []byte) (data []byte, ok bool) {
 
 // HasCR reports whether the result of AppendLF differs from Raw.
 func (f Frame) HasCR() bool {
-	return !f.single && (f.half || bytes.IndexByte(f.Raw, '\r') >= 0 || len(f.text()) < len(f.Raw))
+	return !f.isSingleLine && (f.isLoneLF || bytes.IndexByte(f.Raw, '\r') >= 0 || len(f.text()) < len(f.Raw))
 }
 
 // AppendLF appends the frame to dst, with each line end replaced by LF. Called for all frames of a
@@ -58,7 +58,7 @@ func (f Frame) HasCR() bool {
 // a proxy writes something else first, even a comment, the mark would become a part of the next
 // line.
 func (f Frame) AppendLF(dst []byte) []byte {
-	if f.half {
+	if f.isLoneLF {
 		return dst
 	}
 	b := f.text()
@@ -139,7 +139,7 @@ func AppendEvent(dst, json []byte) []byte {
 
 // text returns Raw without the byte order mark, with which a stream may begin.
 func (f Frame) text() []byte {
-	if f.first {
+	if f.isFirst {
 		return bytes.TrimPrefix(f.Raw, []byte("\ufeff"))
 	}
 	return f.Raw

@@ -73,10 +73,10 @@ type Reader struct {
 	whole bool
 	ends  lineEnds
 
-	size    int  // size of the next Read: minBuffer or fastBuffer; always minBuffer for a Source
-	drained bool // the last Read returned fewer bytes than requested
-	begun   bool // a frame was returned
-	cutAtCR bool // the last returned frame ended in a CR
+	size             int  // size of the next Read: minBuffer or fastBuffer; always minBuffer for a Source
+	wasShortRead     bool // the last Read returned fewer bytes than requested
+	hasReturnedFrame bool // a frame was returned
+	cutAtCR          bool // the last returned frame ended in a CR
 }
 
 // NewReader returns a Reader of src. For a frame of more than max bytes, Next returns a
@@ -133,8 +133,9 @@ func (r *Reader) Pos() int { return r.start }
 // caller that needs the frames no more may overwrite it.
 func (r *Reader) Slice(from, to int) []byte { return r.buf[from:to:to] }
 
-// Ahead returns the bytes that were read from the source and not returned yet, up to the first CR.
-func (r *Reader) Ahead() []byte {
+// Buffered returns the bytes that were read from the source and not returned yet, up to the first
+// CR.
+func (r *Reader) Buffered() []byte {
 	b := r.buf[:r.end]
 	if r.ends.cr <= r.start {
 		r.ends.cr = r.start + index(b[r.start:], '\r') + 1
@@ -142,11 +143,11 @@ func (r *Reader) Ahead() []byte {
 	return b[r.start : r.ends.cr-1]
 }
 
-// Skip skips the first n bytes of Ahead, as if Next had returned them. They must be complete
+// Skip skips the first n bytes of Buffered, as if Next had returned them. They must be complete
 // frames.
 func (r *Reader) Skip(n int) {
 	r.start += n
-	r.begun, r.cutAtCR = true, false
+	r.hasReturnedFrame, r.cutAtCR = true, false
 	if r.start >= r.scan {
 		r.line, r.scan, r.ended, r.cr, r.whole = r.start, r.start, 0, false, false
 	}
@@ -183,8 +184,8 @@ func (r *Reader) tooLarge() bool { return r.scan-r.start > r.max }
 // take returns the searched bytes as a frame: a complete frame, or the rest of the stream.
 func (r *Reader) take() Frame {
 	raw := r.buf[r.start:r.scan:r.scan]
-	f := Frame{Raw: raw, first: !r.begun, half: r.cutAtCR && raw[0] == '\n', single: r.whole && r.ended == 1 && !r.cr && r.begun}
-	r.begun, r.cutAtCR = true, raw[len(raw)-1] == '\r'
+	f := Frame{Raw: raw, isFirst: !r.hasReturnedFrame, isLoneLF: r.cutAtCR && raw[0] == '\n', isSingleLine: r.whole && r.ended == 1 && !r.cr && r.hasReturnedFrame}
+	r.hasReturnedFrame, r.cutAtCR = true, raw[len(raw)-1] == '\r'
 	r.start, r.line, r.ended, r.cr, r.whole = r.scan, r.scan, 0, false, false
 	return f
 }
@@ -193,7 +194,7 @@ func (r *Reader) take() Frame {
 // available. It is called if the buffer contains no complete frame.
 func (r *Reader) fill() {
 	poison.Bytes(r.buf[:r.start])
-	if r.more != nil && r.drained && r.more.More() == 0 {
+	if r.more != nil && r.wasShortRead && r.more.More() == 0 {
 		if r.start == r.end {
 			r.release() // so that no buffer is in use during a wait that may last an hour
 		}
@@ -261,7 +262,7 @@ func (r *Reader) read() {
 		n, r.err = r.src.Read(space)
 	}
 	r.end += n
-	r.drained = n < len(space)
+	r.wasShortRead = n < len(space)
 	switch {
 	case r.more != nil: // a Source itself says how much a Read can return
 	case n == len(space): // more bytes wait; a larger Read saves system calls

@@ -108,7 +108,7 @@ func TestAheadAndSkip(t *testing.T) {
 			if random.IntN(2) == 0 {
 				r.Ready()
 			}
-			if ahead := r.Ahead(); bytes.HasPrefix(ahead, []byte(frame200)) && random.IntN(4) > 0 {
+			if ahead := r.Buffered(); bytes.HasPrefix(ahead, []byte(frame200)) && random.IntN(4) > 0 {
 				if bytes.IndexByte(ahead, '\r') >= 0 {
 					t.Fatal("a CR ahead")
 				}

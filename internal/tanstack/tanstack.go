@@ -19,16 +19,16 @@ import (
 // bindingKey is the member of an interrupt's metadata that contains the binding.
 const bindingKey = "tanstack:interruptBinding"
 
-// Sent reports whether TanStack AI's client has sent the body of a run. Only that client sends a
-// copy of forwardedProps as the member data, which AG-UI does not define.
-func Sent(body []byte) bool {
+// IsClientBody reports whether TanStack AI's client has sent the body of a run. Only that client
+// sends a copy of forwardedProps as the member data, which AG-UI does not define.
+func IsClientBody(body []byte) bool {
 	data, props := agui.View(body).Get("data"), agui.View(body).Get("forwardedProps")
 	return data.IsObject() && props.IsObject() && data.Raw == props.Raw
 }
 
-// Renamed replaces the id native by the id published in the binding of an interrupt. It returns any
+// Rename replaces the id native by the id published in the binding of an interrupt. It returns any
 // other interrupt unchanged.
-func Renamed(object json.RawMessage, native, published string) json.RawMessage {
+func Rename(object json.RawMessage, native, published string) json.RawMessage {
 	binding, ok := bindingOf(object)
 	if !ok || binding.Get("interruptId").Str != native {
 		return object
@@ -43,10 +43,10 @@ func InterruptedRun(object json.RawMessage) string {
 	return binding.Get("interruptedRunId").Str
 }
 
-// OfRun returns an interrupt whose binding names the run runID. This is needed because a question
+// ForRun returns an interrupt whose binding names the run runID. This is needed because a question
 // may be sent again in a run that the backend never saw, and the client accepts only a binding of
 // the current run. ok is false if the interrupt has no binding.
-func OfRun(object json.RawMessage, runID string) (told json.RawMessage, ok bool) {
+func ForRun(object json.RawMessage, runID string) (interrupt json.RawMessage, ok bool) {
 	binding, ok := bindingOf(object)
 	if !ok {
 		return object, false
@@ -57,16 +57,16 @@ func OfRun(object json.RawMessage, runID string) (told json.RawMessage, ok bool)
 	return withBinding(object, agui.SetString([]byte(binding.Raw), "interruptedRunId", runID)), true
 }
 
-// FinishOfRun returns a RUN_FINISHED in which the bindings of all interrupts name the run runID. If
-// they already do, it returns the event unchanged.
-func FinishOfRun(finish json.RawMessage, runID string) json.RawMessage {
+// FinishForRun returns a RUN_FINISHED in which the bindings of all interrupts name the run runID.
+// If they already do, it returns the event unchanged.
+func FinishForRun(finish json.RawMessage, runID string) json.RawMessage {
 	outcome := agui.View(finish).Get("outcome")
 	interrupts := outcome.Get("interrupts")
 	changed := false
 	var list []json.RawMessage
 	interrupts.ForEach(func(_, one gjson.Result) bool {
-		told, _ := OfRun(json.RawMessage(one.Raw), runID)
-		list, changed = append(list, told), changed || len(told) != len(one.Raw) || string(told) != one.Raw
+		interrupt, _ := ForRun(json.RawMessage(one.Raw), runID)
+		list, changed = append(list, interrupt), changed || len(interrupt) != len(one.Raw) || string(interrupt) != one.Raw
 		return true
 	})
 	if !changed {
@@ -90,7 +90,7 @@ const maxSchemas = 64 << 10
 // NewBinder returns a Binder for the run runID. body is the client's request. NewBinder returns nil
 // if TanStack AI's client did not send it.
 func NewBinder(body []byte, runID string) *Binder {
-	if runID == "" || !Sent(body) {
+	if runID == "" || !IsClientBody(body) {
 		return nil
 	}
 	b := &Binder{runID: runID, tools: map[string]gjson.Result{}, room: maxSchemas}
@@ -104,29 +104,29 @@ func NewBinder(body []byte, runID string) *Binder {
 	return b
 }
 
-// Bound adds a binding of the run to an interrupt. told is the interrupt in the form for the
-// client, and i is the same interrupt as it is stored. If the request declares the tool of the
+// Bind adds a binding of the run to the parameter interrupt. It is the interrupt in the form for
+// the client, and i is the same interrupt as it is stored. If the request declares the tool of the
 // question's call, the client will show the card of a tool approval, and otherwise a generic card.
-// If the interrupt cannot be bound or b is nil, Bound returns told unchanged.
-func (b *Binder) Bound(told json.RawMessage, i agui.Interrupt) json.RawMessage {
+// If the interrupt cannot be bound or b is nil, Bind returns interrupt unchanged.
+func (b *Binder) Bind(interrupt json.RawMessage, i agui.Interrupt) json.RawMessage {
 	if b == nil {
-		return told
+		return interrupt
 	}
-	if metadata := agui.View(told).Get("metadata"); metadata.Exists() && !metadata.IsObject() {
-		return told
+	if metadata := agui.View(interrupt).Get("metadata"); metadata.Exists() && !metadata.IsObject() {
+		return interrupt
 	}
 	bound := binding{V: 1, Kind: "generic", Interrupt: i.ID, Run: b.runID}
-	if card, schema, ok := b.approval(told, i, bound); ok {
+	if card, schema, ok := b.approval(interrupt, i, bound); ok {
 		b.room -= len(schema)
-		return withBinding(agui.SetKey(told, "responseSchema", schema), agui.MustMarshal(card))
+		return withBinding(agui.SetKey(interrupt, "responseSchema", schema), agui.MustMarshal(card))
 	}
-	if schema := agui.View(told).Get("responseSchema"); schema.Exists() {
+	if schema := agui.View(interrupt).Get("responseSchema"); schema.Exists() {
 		var ok bool
 		if bound.ResponseHash, ok = hash([]byte(schema.Raw)); !ok {
-			return told // the client cannot hash the schema either
+			return interrupt // the client cannot hash the schema either
 		}
 	}
-	return withBinding(told, agui.MustMarshal(bound))
+	return withBinding(interrupt, agui.MustMarshal(bound))
 }
 
 // A binding is the JSON of a binding. Its members are in the same order as in TanStack AI's own
@@ -162,12 +162,12 @@ func withBinding(object json.RawMessage, binding []byte) json.RawMessage {
 // unless the question asks for a yes or a no to exactly one call, and the request declares the
 // call's tool. The card shows the arguments of the call, so ok is also false if they are unknown or
 // ambiguous.
-func (b *Binder) approval(told json.RawMessage, i agui.Interrupt, bound binding) (card binding, schema []byte, ok bool) {
+func (b *Binder) approval(interrupt json.RawMessage, i agui.Interrupt, bound binding) (card binding, schema []byte, ok bool) {
 	if string(i.Yes) != `{"approved":true}` || len(i.Calls) != 1 {
 		return bound, nil, false
 	}
 	call := i.Calls[0]
-	if call.ArgumentsUnknown || call.ID == "" || call.ID != agui.View(told).Get("toolCallId").Str {
+	if call.ArgumentsUnknown || call.ID == "" || call.ID != agui.View(interrupt).Get("toolCallId").Str {
 		return bound, nil, false
 	}
 	parameters, declared := b.tools[call.Name]

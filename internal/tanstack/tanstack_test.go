@@ -40,7 +40,7 @@ func TestSent(t *testing.T) {
 		`{"threadId":"t","forwardedProps":null,"data":null}`:                                   false,
 		`{"threadId":"t","forwardedProps":"x","data":"x"}`:                                     false,
 	} {
-		if Sent([]byte(body)) != want {
+		if IsClientBody([]byte(body)) != want {
 			t.Errorf("%s: %v", body, !want)
 		}
 	}
@@ -50,7 +50,7 @@ const bound = `{"id":"a~1","reason":"r","metadata":{"k":1.0,"tanstack:interruptB
 
 func TestRenamed(t *testing.T) {
 	want := strings.Replace(bound, `"interruptId":"a"`, `"interruptId":"a~1"`, 1)
-	if got := Renamed([]byte(bound), "a", "a~1"); string(got) != want {
+	if got := Rename([]byte(bound), "a", "a~1"); string(got) != want {
 		t.Errorf("%s", got)
 	}
 	for _, other := range []string{
@@ -58,33 +58,33 @@ func TestRenamed(t *testing.T) {
 		strings.Replace(bound, `"interruptId":"a"`, `"interruptId":"b"`, 1),
 		`{"id":"a~1","metadata":{"tanstack:interruptBinding":"a"}}`, `{"id":"a~1","metadata":"a"}`, `{"id":"a~1"}`,
 	} {
-		if got := Renamed([]byte(other), "a", "a~1"); string(got) != other {
+		if got := Rename([]byte(other), "a", "a~1"); string(got) != other {
 			t.Errorf("%s became %s", other, got)
 		}
 	}
 }
 
 func TestOfRun(t *testing.T) {
-	if got, ok := OfRun([]byte(bound), "r1"); !ok || string(got) != bound {
+	if got, ok := ForRun([]byte(bound), "r1"); !ok || string(got) != bound {
 		t.Errorf("in its own run: %s %v", got, ok)
 	}
 	later := strings.Replace(bound, `"r1"`, `"r2"`, 1)
-	if got, ok := OfRun([]byte(bound), "r2"); !ok || string(got) != later {
+	if got, ok := ForRun([]byte(bound), "r2"); !ok || string(got) != later {
 		t.Errorf("in a later run: %s %v", got, ok)
 	}
-	if got, ok := OfRun([]byte(`{"id":"a"}`), "r2"); ok || string(got) != `{"id":"a"}` {
+	if got, ok := ForRun([]byte(`{"id":"a"}`), "r2"); ok || string(got) != `{"id":"a"}` {
 		t.Errorf("without a binding: %s %v", got, ok)
 	}
 	finish := `{"type":"RUN_FINISHED","runId":"r1","outcome":{"type":"interrupt","interrupts":[` + bound + `,{"id":"b"}],"k":1.0}}`
-	if got := FinishOfRun([]byte(finish), "r2"); string(got) != strings.Replace(finish, bound, later, 1) {
+	if got := FinishForRun([]byte(finish), "r2"); string(got) != strings.Replace(finish, bound, later, 1) {
 		t.Errorf("%s", got)
 	}
 	for _, same := range []string{finish, `{"type":"RUN_FINISHED","runId":"r0"}`, `{"type":"RUN_FINISHED","outcome":"x"}`} {
-		if got := FinishOfRun([]byte(same), "r1"); string(got) != same {
+		if got := FinishForRun([]byte(same), "r1"); string(got) != same {
 			t.Errorf("%s became %s", same, got)
 		}
 	}
-	if FinishOfRun(nil, "r1") != nil || InterruptedRun([]byte(bound)) != "r1" || InterruptedRun([]byte(`{"id":"a"}`)) != "" {
+	if FinishForRun(nil, "r1") != nil || InterruptedRun([]byte(bound)) != "r1" || InterruptedRun([]byte(`{"id":"a"}`)) != "" {
 		t.Error("nothing became something")
 	}
 }
@@ -127,7 +127,7 @@ func TestBound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			i := agui.Interrupt{ID: "a~1", Object: []byte(c.asks), Yes: []byte(c.yes), Calls: c.calls}
 			body := `{"forwardedProps":{},"data":{},"tools":` + c.tools + `}`
-			told := NewBinder([]byte(body), c.run).Bound([]byte(c.asks), i)
+			told := NewBinder([]byte(body), c.run).Bind([]byte(c.asks), i)
 			b, ok := bindingOf(told)
 			if c.kind == "" {
 				if ok || string(told) != c.asks {
@@ -162,7 +162,7 @@ func TestManyQuestionsAboutOneTool(t *testing.T) {
 	size := 0
 	b := NewBinder([]byte(body), "r")
 	for range 100 {
-		told := b.Bound([]byte(`{"id":"a","reason":"r","toolCallId":"c"}`), i)
+		told := b.Bind([]byte(`{"id":"a","reason":"r","toolCallId":"c"}`), i)
 		found, _ := bindingOf(told)
 		kinds[found.Get("kind").Str]++
 		size += len(told)
@@ -190,7 +190,7 @@ func TestHashOfALargeSchema(t *testing.T) {
 
 func TestAnotherClientGetsNoBinding(t *testing.T) {
 	const asks = `{"id":"a","reason":"r"}`
-	if told := NewBinder([]byte(`{"forwardedProps":{},"tools":[]}`), "r").Bound([]byte(asks), agui.Interrupt{ID: "a"}); string(told) != asks {
+	if told := NewBinder([]byte(`{"forwardedProps":{},"tools":[]}`), "r").Bind([]byte(asks), agui.Interrupt{ID: "a"}); string(told) != asks {
 		t.Errorf("%s", told)
 	}
 }

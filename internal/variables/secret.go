@@ -46,21 +46,21 @@ func (s Secret) Read(name string) (string, error) {
 	}
 	name += fileSuffix
 	if s.text != "" {
-		return "", At(name, errors.New(textOneForm))
+		return "", ErrorAt(name, errors.New(textOneForm))
 	}
 	text, err := os.ReadFile(s.File)
 	if err != nil {
-		return "", At(name, err)
+		return "", ErrorAt(name, err)
 	}
 	if text := strings.TrimSpace(string(text)); text != "" {
 		return text, nil
 	}
-	return "", At(name, errors.New(textEmptyFile))
+	return "", ErrorAt(name, errors.New(textEmptyFile))
 }
 
-// Blame returns the name of the variable that is to blame for a wrong value: name with _FILE if
-// that is set, and otherwise name.
-func (s Secret) Blame(name string) string {
+// VariableName returns the name of the variable that is to blame for a wrong value: name with _FILE
+// if that is set, and otherwise name.
+func (s Secret) VariableName(name string) string {
 	if s.File != "" {
 		return name + fileSuffix
 	}
@@ -69,8 +69,8 @@ func (s Secret) Blame(name string) string {
 
 const fileSuffix = "_FILE"
 
-// twin returns the variable that names the file of the secret v.
-func twin(v Variable, key, doc, file string) Variable {
+// fileVariable returns the variable that names the file of the secret v.
+func fileVariable(v Variable, key, doc, file string) Variable {
 	if doc == "" {
 		doc = fmt.Sprintf(textFileOf, key)
 	}

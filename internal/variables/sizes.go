@@ -35,9 +35,9 @@ func (s *Size) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ParseSize parses a size of at most most bytes. It returns an error for 0, so that nobody switches
-// a bound off by mistake.
-func ParseSize(text string, most int64) (int64, error) {
+// ParseSize parses a size of at most limit bytes. It returns an error for 0, so that nobody
+// switches a bound off by mistake.
+func ParseSize(text string, limit int64) (int64, error) {
 	number, factor := text, int64(1)
 	for _, u := range units {
 		if n, ok := strings.CutSuffix(number, u.name); ok {
@@ -51,8 +51,8 @@ func ParseSize(text string, most int64) (int64, error) {
 		return 0, errors.New(textSize)
 	case err == nil && n < 1:
 		return 0, errors.New(textTooSmall)
-	case err != nil || n > most/factor:
-		return 0, fmt.Errorf(textTooLarge, most)
+	case err != nil || n > limit/factor:
+		return 0, fmt.Errorf(textTooLarge, limit)
 	}
 	return n * factor, nil
 }
@@ -84,8 +84,8 @@ func (p *Percent) UnmarshalText(text []byte) error {
 // String returns the share in the form that UnmarshalText reads, such as 25%.
 func (p Percent) String() string { return strconv.Itoa(int(p)) + "%" }
 
-// Share returns the share in hundredths. It returns 0 for 100%, because 0 means no bound.
-func (p Percent) Share() int { return int(p) % 100 }
+// Hundredths returns the share in hundredths. It returns 0 for 100%, because 0 means no bound.
+func (p Percent) Hundredths() int { return int(p) % 100 }
 
 // ShownURL returns a URL for a log. Instead of the user, the password and the values of the query
 // it contains xxxxx.

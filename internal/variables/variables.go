@@ -55,7 +55,7 @@ type Variable struct {
 
 // Variables returns the variables of the group in the order of the struct's fields.
 func (g Group) Variables() []Variable {
-	unset := g.fresh()
+	unset := g.emptyCopy()
 	if err := unset.parse(nil); err != nil {
 		// the tag of the field is wrong
 		panic("variables: a default cannot be read: " + err.Error())
@@ -63,28 +63,28 @@ func (g Group) Variables() []Variable {
 	return g.variables(reflect.ValueOf(g.Options).Elem(), reflect.ValueOf(unset.Options).Elem())
 }
 
-// variables returns the variables for the fields of the struct now. byDefault is a struct of the
+// variables returns the variables for the fields of the struct current. defaults is a struct of the
 // same type in which all fields have their defaults.
-func (g Group) variables(now, byDefault reflect.Value) []Variable {
+func (g Group) variables(current, defaults reflect.Value) []Variable {
 	var list []Variable
-	for f, value := range now.Fields() {
+	for f, value := range current.Fields() {
 		key, tagged := f.Tag.Lookup("env")
 		if !tagged {
 			if f.Anonymous && f.Type.Kind() == reflect.Struct {
-				list = append(list, g.variables(value, byDefault.FieldByIndex(f.Index))...)
+				list = append(list, g.variables(value, defaults.FieldByIndex(f.Index))...)
 			}
 			continue
 		}
 		v := Variable{
 			Name: g.Prefix + key, Default: f.Tag.Get("envDefault"), Doc: f.Tag.Get("doc"), Short: f.Tag.Get("short"), Value: shownValue(value),
 		}
-		v.IsDefault = v.Value == shownValue(byDefault.FieldByIndex(f.Index))
+		v.IsDefault = v.Value == shownValue(defaults.FieldByIndex(f.Index))
 		if s := f.Tag.Get("values"); s != "" {
 			v.Values = strings.Split(s, "|")
 		}
 		list = append(list, v)
 		if f.Type == secretType {
-			list = append(list, twin(v, key, f.Tag.Get("file"), value.FieldByName("File").String()))
+			list = append(list, fileVariable(v, key, f.Tag.Get("file"), value.FieldByName("File").String()))
 		}
 	}
 	return list
@@ -103,7 +103,7 @@ func (g Group) Read(environment map[string]string) []error {
 		}
 		// Each variable is parsed separately, because the errors of the package env name the field
 		// instead of the variable.
-		err := cause(g.fresh().parse(map[string]string{v.Name: value}))
+		err := cause(g.emptyCopy().parse(map[string]string{v.Name: value}))
 		if err == nil && v.Values != nil && !slices.Contains(v.Values, value) {
 			err = fmt.Errorf(textOneOf, strings.Join(v.Values, ", "))
 		}
@@ -121,7 +121,7 @@ func (g Group) Read(environment map[string]string) []error {
 }
 
 // Check calls the Check method of the options, if there is one, and returns its errors. It adds the
-// name and the value of the variable to each error that At or Atf has made.
+// name and the value of the variable to each error that ErrorAt or ErrorAtf has made.
 func (g Group) Check() []error {
 	checker, ok := g.Options.(interface{ Check() []error })
 	if !ok {
@@ -130,18 +130,20 @@ func (g Group) Check() []error {
 	errs := checker.Check()
 	for n, err := range errs {
 		if at := (*atError)(nil); errors.As(err, &at) {
-			errs[n] = g.Wrong(at.name, at.err)
+			errs[n] = g.ErrorFor(at.name, at.err)
 		}
 	}
 	return errs
 }
 
-// At returns an error about a variable, which a Check method can return. name is the variable's
-// name without the prefix.
-func At(name string, err error) error { return &atError{name, err} }
+// ErrorAt returns an error about a variable, which a Check method can return. name is the
+// variable's name without the prefix.
+func ErrorAt(name string, err error) error { return &atError{name, err} }
 
-// Atf is like At, but makes the error of a format and arguments.
-func Atf(name, format string, args ...any) error { return At(name, fmt.Errorf(format, args...)) }
+// ErrorAtf is like ErrorAt, but makes the error of a format and arguments.
+func ErrorAtf(name, format string, args ...any) error {
+	return ErrorAt(name, fmt.Errorf(format, args...))
+}
 
 type atError struct {
 	name string
@@ -152,8 +154,8 @@ func (e *atError) Error() string { return e.name + ": " + e.err.Error() }
 
 func (e *atError) Unwrap() error { return e.err }
 
-// Split returns the errors that errors.Join has joined.
-func Split(err error) []error {
+// SplitErrors returns the errors that errors.Join has joined.
+func SplitErrors(err error) []error {
 	if err == nil {
 		return nil
 	}
@@ -179,9 +181,9 @@ func (g Group) Doc(name string) string {
 	return ""
 }
 
-// Wrong returns the error for a variable whose value could be read but is wrong. name is without
+// ErrorFor returns the error for a variable whose value could be read but is wrong. name is without
 // the prefix.
-func (g Group) Wrong(name string, err error) error {
+func (g Group) ErrorFor(name string, err error) error {
 	for _, v := range g.Variables() {
 		if v.Name == g.Prefix+name {
 			return fmt.Errorf("%s %s: %w", v.Name, Quote(v.Value), err)
@@ -190,8 +192,8 @@ func (g Group) Wrong(name string, err error) error {
 	return fmt.Errorf("%s%s: %w", g.Prefix, name, err)
 }
 
-// fresh returns a group whose Options have the same type and zero values.
-func (g Group) fresh() Group {
+// emptyCopy returns a group whose Options have the same type and zero values.
+func (g Group) emptyCopy() Group {
 	return Group{g.Prefix, reflect.New(reflect.TypeOf(g.Options).Elem()).Interface()}
 }
 

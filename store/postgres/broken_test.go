@@ -116,7 +116,7 @@ func connectionBreaks(t *testing.T, server *servers.Postgres, bouncer *servers.B
 						if _, err := s.Load(ctx, "another", ""); err != nil {
 							t.Fatal(err)
 						}
-						proxy.Arm(servers.Fault{At: moment, Skip: request})
+						proxy.Arm(servers.Fault{Moment: moment, Skip: request})
 						err := st.do(ctx, s, k)
 						if !proxy.Disarm() {
 							t.Fatal("the fault did not strike")
@@ -152,7 +152,7 @@ func twoRoundTrips(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) {
 		if _, err := s.Load(t.Context(), "another", ""); err != nil {
 			t.Fatal(err)
 		}
-		proxy.Arm(servers.Fault{At: servers.Before, Skip: 2})
+		proxy.Arm(servers.Fault{Moment: servers.BeforeRequest, Skip: 2})
 		if err := st.do(t.Context(), s, k); err != nil || proxy.Disarm() {
 			t.Errorf("%s: error %v, or a third request", st.name, err)
 		}

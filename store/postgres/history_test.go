@@ -30,7 +30,7 @@ func linearizable(t *testing.T, server *servers.Postgres, bouncer *servers.Bounc
 	struck := 0
 	storetest.History(t, s, keys, uint64(time.Now().UnixNano()), 4, 20, func() {
 		for n := range 4 { // a connection breaks at a random time
-			proxy.Arm(servers.Fault{At: servers.Moments[n], Skip: n})
+			proxy.Arm(servers.Fault{Moment: servers.Moments[n], Skip: n})
 			time.Sleep(5 * time.Millisecond)
 			if proxy.Disarm() {
 				struck++

@@ -40,7 +40,7 @@ func TestNameMoves(t *testing.T) {
 			p := servers.StartProxy(t, old.Addr())
 			s := open(t, old.URLAt(p.Addr()), redis.Options{Replicas: c.replicas, ReplicaTimeout: 5 * time.Second})
 			must(t, storetest.Do(t.Context(), s, "before", store.Ask{Pause: pause("p")}))
-			next.InStep()
+			next.AwaitSync()
 			next.Promote()
 			if c.replicas > 0 {
 				o.ReplicaOf = next
@@ -48,7 +48,7 @@ func TestNameMoves(t *testing.T) {
 			}
 			old.Do("REPLICAOF", "127.0.0.1", "1") // so that it gets nothing from the new primary
 			must(t, storetest.Do(t.Context(), open(t, next.URL(), redis.Options{}), "after", store.Ask{Pause: pause("p")}))
-			p.Turn(next.Addr())
+			p.Redirect(next.Addr())
 			rec, err := s.Load(t.Context(), "after", "")
 			if err != nil || rec.State != store.Open {
 				t.Errorf("a question of the new primary: error %v, the state is %q", err, rec.State)

@@ -150,7 +150,7 @@ func TestBrokenConnection(t *testing.T) {
 						if s.before != nil {
 							must(t, s.before(t, direct, key))
 						}
-						p.Arm(servers.Fault{At: at, Skip: skip})
+						p.Arm(servers.Fault{Moment: at, Skip: skip})
 						err := s.do(t, through, key)
 						if !p.Disarm() {
 							must(t, err)

@@ -64,7 +64,7 @@ func TestReplicaIsStopped(t *testing.T) {
 			t.Errorf("%s: after Open the state is %q (%v)", end.name, rec.State, err)
 		}
 		end.end()
-		replica.InStep()
+		replica.AwaitSync()
 		if rec, err := s.Load(t.Context(), key, ""); err != nil || rec.State != store.Open {
 			t.Errorf("%s: with the replica the state is %q (%v)", end.name, rec.State, err)
 		}
@@ -79,7 +79,7 @@ func TestCallerThatGivesUp(t *testing.T) {
 	t.Parallel()
 	primary := servers.StartRedis(t, servers.RedisOptions{})
 	replica := servers.StartRedis(t, servers.RedisOptions{ReplicaOf: primary})
-	replica.InStep()
+	replica.AwaitSync()
 	proxy := servers.StartProxy(t, primary.Addr())
 	for situation, freeze := range map[string]struct {
 		do, mend func()
@@ -136,7 +136,7 @@ func TestSentinelFailover(t *testing.T) {
 	if _, err := before.Load(t.Context(), "k", ""); err == nil {
 		t.Error("the store that is gone answers")
 	}
-	sentinels.Promoted(replica)
+	sentinels.AwaitPromotion(replica)
 	var err error
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if _, err = after.Do(t.Context(), "k", store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour}); err == nil {

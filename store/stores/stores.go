@@ -150,7 +150,7 @@ func (s *Settings) kind() (kind, *url.URL, error) {
 
 // Check reads the keys, and returns one error for each wrong setting.
 func (s *Settings) Check() (errs []error) {
-	wrong := func(name string, err error) { errs = append(errs, variables.At(name, err)) }
+	wrong := func(name string, err error) { errs = append(errs, variables.ErrorAt(name, err)) }
 	if s.PauseRetention == 0 {
 		wrong("PAUSE_RETENTION", errors.New(textRetention))
 	}
@@ -165,7 +165,7 @@ func (s *Settings) Check() (errs []error) {
 		wrong("STORE", err)
 	}
 	if s.Password.IsSet() && err == nil && !k.remote {
-		wrong(s.Password.Blame("STORE_PASSWORD"), fmt.Errorf(textNoPassword, s.Address.Scheme()))
+		wrong(s.Password.VariableName("STORE_PASSWORD"), fmt.Errorf(textNoPassword, s.Address.Scheme()))
 	}
 	text, err := s.Keys.Read("STORE_KEYS")
 	if err != nil {
@@ -345,7 +345,7 @@ func (s *Settings) password(inAddress bool) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("HOLDPOINT_STORE_PASSWORD_FILE: %w", errors.Unwrap(err))
 	case password != "" && inAddress:
-		return "", fmt.Errorf(textTwoPasswords, s.Password.Blame("STORE_PASSWORD"))
+		return "", fmt.Errorf(textTwoPasswords, s.Password.VariableName("STORE_PASSWORD"))
 	}
 	return password, nil
 }

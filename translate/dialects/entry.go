@@ -116,7 +116,7 @@ func (e Entry) check() []error {
 		if o := (*kit.OptionError)(nil); errors.As(err, &o) {
 			name, err = o.Name, o.Err
 		}
-		errs = append(errs, e.group().Wrong(name, err))
+		errs = append(errs, e.group().ErrorFor(name, err))
 	}
 	return errs
 }
@@ -132,9 +132,9 @@ func (e Entry) checkMeanings() []error {
 			continue // a default of the dialect is checked by the tests
 		}
 		if err := checkMeaning(f.Tag.Get("means"), value); err != nil && is {
-			errs = append(errs, e.group().Wrong(name, err))
+			errs = append(errs, e.group().ErrorFor(name, err))
 		} else if err != nil {
-			errs = append(errs, e.shared.group().Wrong("CANCEL", err))
+			errs = append(errs, e.shared.group().ErrorFor("CANCEL", err))
 		}
 	}
 	return errs

@@ -53,7 +53,7 @@ func (s *shared) check(l List, name string) []error {
 		}
 		for f := range reflect.ValueOf(e.Options).Elem().Fields() {
 			if f.Tag.Get("shared") == "cancel" && f.Tag.Get("means") == "no" {
-				return []error{s.group().Wrong("CANCEL", cancel.DeniesOnly())}
+				return []error{s.group().ErrorFor("CANCEL", cancel.DeniesOnly())}
 			}
 		}
 	}

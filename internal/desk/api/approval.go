@@ -16,32 +16,32 @@ import (
 
 // The states of an approval in the API.
 const (
-	waiting  = "waiting"
-	decided  = "decided"
-	carrying = "carrying"
-	doubt    = "doubt"
-	ended    = "ended"
+	stateWaiting  = "waiting"
+	stateDecided  = "decided"
+	stateCarrying = "carrying"
+	stateInDoubt  = "doubt"
+	stateEnded    = "ended"
 )
 
 // The processes that send an answer to the agent: this process, another process on the same store,
 // or none, so that only the chat's next request sends it.
 const (
-	byHere  = "here"
-	byOther = "other"
-	byChat  = "chat"
+	carrierHere  = "here"
+	carrierOther = "other"
+	carrierChat  = "chat"
 )
 
 // stateOf returns the API's name for the state of a record that has a pause.
 func stateOf(rec *store.Record) string {
 	switch {
 	case rec.State == store.Claimed:
-		return carrying
+		return stateCarrying
 	case rec.State == store.InDoubt:
-		return doubt
+		return stateInDoubt
 	case rec.Pause.Decided():
-		return decided
+		return stateDecided
 	}
-	return waiting
+	return stateWaiting
 }
 
 // An approval is a pause as the API shows it. An empty field means unknown.
@@ -63,7 +63,7 @@ type approval struct {
 	Dialect       string    `json:"dialect,omitempty"`
 	Requester     string    `json:"requester,omitempty"`
 	RequesterHash string    `json:"requesterHash,omitempty"`
-	Shown         string    `json:"shown,omitempty"`
+	ShownAs       string    `json:"shown,omitempty"`
 	Contested     bool      `json:"contested,omitempty"`
 
 	Questions []question `json:"questions"`
@@ -73,17 +73,17 @@ type approval struct {
 	pause         *agui.Pause
 
 	// Carrier says who sends the answer to the agent when every question is decided, unless the
-	// chat does so earlier: byHere, byOther or byChat.
+	// chat does so earlier: carrierHere, carrierOther or carrierChat.
 	Carrier string `json:"carrier,omitempty"`
 	// WaitsForChat has the reasons why only the chat can send the answer when every question is
 	// decided. If it is empty, Holdpoint sends the answer, provided that this process serves the
 	// agent.
 	WaitsForChat []agui.ChatOnlyReason `json:"waitsForChat,omitempty"`
 
-	// May says what the caller may do. Withheld means that the caller may see that the approval
-	// exists, but may not read it.
-	May      *permissions `json:"may,omitempty"`
-	Withheld bool         `json:"withheld,omitempty"`
+	// Permissions says what the caller may do. Withheld means that the caller may see that the
+	// approval exists, but may not read it.
+	Permissions *permissions `json:"may,omitempty"`
+	Withheld    bool         `json:"withheld,omitempty"`
 
 	// These fields are set only in the response for one approval.
 	End     *end  `json:"end,omitempty"`
@@ -118,17 +118,17 @@ type question struct {
 	CancelOnly     bool         `json:"cancelOnly,omitempty"`
 	Digest         string       `json:"digest,omitempty"`
 	Decision       *decision    `json:"decision,omitempty"` // the valid decision
-	May            *permissions `json:"may,omitempty"`
+	Permissions    *permissions `json:"may,omitempty"`
 	// Similar has the last decisions on calls of the same tool of the agent. It is set only in the
 	// response for one approval. Compared says which fields equal the fields of calls that were
 	// approved. In a list it has only the fields that differ.
-	Similar  []*earlierDecision `json:"similar,omitempty"`
-	Compared []comparedField    `json:"compared,omitempty"`
-	// Cut means that message, schema and arguments are left out, because they are too large for a
-	// list.
-	Cut bool `json:"cut,omitempty"`
+	Similar     []*earlierDecision `json:"similar,omitempty"`
+	Comparisons []comparedField    `json:"compared,omitempty"`
+	// IsShortened means that message, schema and arguments are left out, because they are too large
+	// for a list.
+	IsShortened bool `json:"cut,omitempty"`
 
-	at int // its index in the pause
+	index int // its index in the pause
 }
 
 // A payload is the value of an answer. If the value cannot be shown as JSON, Raw has its text, and
@@ -145,15 +145,15 @@ func payloadOf(i *agui.Interrupt, value json.RawMessage) (p payload) {
 	if i != nil && i.Secret {
 		return payload{Note: secretNote, NoteCode: noteCodes[secretNote]}
 	}
-	p.Payload, p.Raw, p.Note = orRaw(value)
+	p.Payload, p.Raw, p.Note = valueOrRaw(value)
 	p.NoteCode = noteCodes[p.Note]
 	return p
 }
 
 // A decision is a decision on one question that was made at the desk, as the API shows it.
 type decision struct {
-	Status string `json:"status"`
-	Says   string `json:"says,omitempty"`
+	Status  string `json:"status"`
+	Verdict string `json:"says,omitempty"`
 	// approved with arguments that differ from those in the question
 	Edited bool `json:"edited,omitempty"`
 	payload
@@ -176,23 +176,23 @@ type call struct {
 	NoteCode  string          `json:"noteCode,omitempty"`
 	// Fields has the parsed arguments. Rest means that there are more fields than are shown. Size
 	// is the size of the recorded arguments in bytes.
-	Fields []fields.Field `json:"fields,omitempty"`
-	Rest   bool           `json:"rest,omitempty"`
-	Size   int            `json:"size"`
+	Fields        []fields.Field `json:"fields,omitempty"`
+	HasMoreFields bool           `json:"rest,omitempty"`
+	Size          int            `json:"size"`
 }
 
 // An end describes how a pause ended.
 type end struct {
-	ID   string    `json:"id"`
-	How  string    `json:"how"`
-	Door string    `json:"door"`
-	By   string    `json:"by,omitempty"`
-	At   time.Time `json:"at"`
+	ID      string    `json:"id"`
+	EndKind string    `json:"how"`
+	Door    string    `json:"door"`
+	By      string    `json:"by,omitempty"`
+	At      time.Time `json:"at"`
 	// code of the RUN_ERROR with which the run that sent the answers ended
 	Error string `json:"error,omitempty"`
 	// id of the approval for the next question of that run
-	Next      string             `json:"next,omitempty"`
-	Questions []answeredQuestion `json:"questions"`
+	NextApproval string             `json:"next,omitempty"`
+	Questions    []answeredQuestion `json:"questions"`
 	// QuestionsLeft is how many questions are left out, if the end is in a list.
 	QuestionsLeft int  `json:"questionsLeft,omitempty"`
 	Forgotten     bool `json:"forgotten,omitempty"` // the record no longer has the questions and the answers
@@ -200,10 +200,10 @@ type end struct {
 
 // An answeredQuestion is one question of an ended pause, with its answer.
 type answeredQuestion struct {
-	ID     string   `json:"id"`
-	Tools  []string `json:"tools,omitempty"`
-	Status string   `json:"status,omitempty"`
-	Says   string   `json:"says,omitempty"`
+	ID      string   `json:"id"`
+	Tools   []string `json:"tools,omitempty"`
+	Status  string   `json:"status,omitempty"`
+	Verdict string   `json:"says,omitempty"`
 	// approved with arguments that differ from those in the question
 	Edited bool `json:"edited,omitempty"`
 	payload
@@ -224,21 +224,21 @@ const maxListedQuestions = 50
 
 // approvalOf returns the open pause of a record as an approval. listed says that the approval is
 // for a list.
-func (d *Desk) approvalOf(key store.Key, rec *store.Record, listed bool) *approval {
+func (d *Desk) approvalOf(key store.Key, rec *store.Record, forList bool) *approval {
 	p := rec.Pause
-	a := approvalOf(key, p, stateOf(rec), rec.Now, listed)
-	if a.State == waiting || a.State == decided {
+	a := approvalOf(key, p, stateOf(rec), rec.Now, forList)
+	if a.State == stateWaiting || a.State == stateDecided {
 		agent, served := d.agentOf(p)
 		if agent != nil {
 			a.WaitsForChat = agent.ChatOnlyReasons(p)
 		}
 		switch {
 		case agent == nil || len(a.WaitsForChat) > 0:
-			a.Carrier = byChat
+			a.Carrier = carrierChat
 		case served:
-			a.Carrier = byHere
+			a.Carrier = carrierHere
 		default:
-			a.Carrier = byOther
+			a.Carrier = carrierOther
 		}
 	}
 	return a
@@ -246,7 +246,7 @@ func (d *Desk) approvalOf(key store.Key, rec *store.Record, listed bool) *approv
 
 // approvalOf returns the pause p of a record as an approval. listed says that the approval is for a
 // list.
-func approvalOf(key store.Key, p *agui.Pause, state string, now time.Time, listed bool) *approval {
+func approvalOf(key store.Key, p *agui.Pause, state string, now time.Time, forList bool) *approval {
 	a := &approval{
 		ID: idOf(key, p.ID), State: state, Opened: p.Opened, Dialect: p.Dialect, Contested: p.Contested,
 	}
@@ -255,7 +255,7 @@ func approvalOf(key store.Key, p *agui.Pause, state string, now time.Time, liste
 	}
 	a.Thread, a.Run = threadOf(p)
 	if o := p.Origin; o != nil {
-		a.Agent, a.Tenant, a.Path, a.Shown = o.Agent, o.Tenant, o.Path, o.ShownAs
+		a.Agent, a.Tenant, a.Path, a.ShownAs = o.Agent, o.Tenant, o.Path, o.ShownAs
 		a.Requester, a.RequesterHash = o.Requester, o.RequesterHash
 	}
 	for n := range p.Interrupts {
@@ -263,28 +263,28 @@ func approvalOf(key store.Key, p *agui.Pause, state string, now time.Time, liste
 			a.Expires = at
 		}
 	}
-	r, places := roomOf(listed), placesOf(p, listed)
+	r, places := spaceFor(forList), shownQuestions(p, forList)
 	a.Questions, a.QuestionsLeft = make([]question, len(places)), len(p.Interrupts)-len(places)
 	for n, at := range places {
 		i := &p.Interrupts[at]
 		size := sizeOf(i)
-		cut := listed && a.size+size > maxListed
+		cut := forList && a.size+size > maxListed
 		if !cut {
 			a.size += size
 		}
 		q := questionOf(p, i, cut)
-		q.at = at
-		lay(&q, i, r)
+		q.index = at
+		layOutQuestion(&q, i, r)
 		a.Questions[n] = q
 	}
 	return a
 }
 
-// placesOf returns the indexes of those questions of a pause that are shown. If the pause is large
-// and the approval is for a list, the undecided questions come first.
-func placesOf(p *agui.Pause, listed bool) []int {
+// shownQuestions returns the indexes of those questions of a pause that are shown. If the pause is
+// large and the approval is for a list, the undecided questions come first.
+func shownQuestions(p *agui.Pause, forList bool) []int {
 	var places, decided []int
-	few := !listed || len(p.Interrupts) <= maxListedQuestions
+	few := !forList || len(p.Interrupts) <= maxListedQuestions
 	for n := range p.Interrupts {
 		if few || p.Decision(p.Interrupts[n].ID) == nil {
 			places = append(places, n)
@@ -320,18 +320,18 @@ func sizeOf(i *agui.Interrupt) int {
 
 func questionOf(p *agui.Pause, i *agui.Interrupt, cut bool) question {
 	q := question{
-		ID: i.ID, Reason: i.Reason(), YesKnown: i.Yes != nil, NoKnown: i.No != nil, TakesReason: i.ReasonMember != "", CancelOnly: i.CancelOnly, Cut: cut,
+		ID: i.ID, Reason: i.Reason(), YesKnown: i.Yes != nil, NoKnown: i.No != nil, TakesReason: i.ReasonMember != "", CancelOnly: i.CancelOnly, IsShortened: cut,
 	}
 	q.Expires, _ = i.Expires()
 	if p.Origin != nil {
 		q.Digest = p.Origin.AskedDigest(i)
 	}
 	if d := p.Decision(i.ID); d != nil {
-		q.Decision = &decision{Status: string(d.Status), Says: d.Verdict, Edited: d.Edited, payload: payloadOf(i, d.Payload), By: d.By, At: d.At, Comment: d.Comment}
+		q.Decision = &decision{Status: string(d.Status), Verdict: d.Verdict, Edited: d.Edited, payload: payloadOf(i, d.Payload), By: d.By, At: d.At, Comment: d.Comment}
 	}
 	if !cut {
 		q.Message = gjson.GetBytes(i.Object, "message").Str
-		q.ResponseSchema, q.SchemaRaw, q.SchemaNote = orRaw(i.Schema())
+		q.ResponseSchema, q.SchemaRaw, q.SchemaNote = valueOrRaw(i.Schema())
 		q.SchemaNoteCode = noteCodes[q.SchemaNote]
 	}
 	for n := range i.Calls {
@@ -356,7 +356,7 @@ func callOf(c *agui.AskedCall) call {
 	case agui.CheckKeysIn(c.Args, agui.KeysOfData) != nil:
 		shown.Raw, shown.Note = c.Args, noteTwice
 	default:
-		shown.Arguments, shown.Raw, shown.Note = orRaw(json.RawMessage(c.Args))
+		shown.Arguments, shown.Raw, shown.Note = valueOrRaw(json.RawMessage(c.Args))
 	}
 	shown.NoteCode = noteCodes[shown.Note]
 	return shown
@@ -365,7 +365,7 @@ func callOf(c *agui.AskedCall) call {
 // endOf returns the result of a pause as the API shows it.
 func endOf(key store.Key, r *store.Result) *end {
 	e := &end{
-		ID: idOf(key, r.PauseID), How: string(r.EndKind), Door: r.Door, By: r.By, At: r.At, Forgotten: r.Tombstone,
+		ID: idOf(key, r.PauseID), EndKind: string(r.EndKind), Door: r.Door, By: r.By, At: r.At, Forgotten: r.Tombstone,
 		Questions: make([]answeredQuestion, len(r.IDs)),
 	}
 	switch {
@@ -376,12 +376,12 @@ func endOf(key store.Key, r *store.Result) *end {
 		e.Door = string(event.Chat)
 	}
 	if r.Next != "" {
-		e.Next = idOf(key, r.Next)
+		e.NextApproval = idOf(key, r.Next)
 	}
 	if agui.PeekType(r.Finish) == agui.RunErrored {
 		e.Error = gjson.GetBytes(r.Finish, "code").Str
 	}
-	room := endRoom()
+	room := spaceForEnd()
 	given := make(map[string]*store.GivenAnswer, len(r.GivenAnswers))
 	for n := range r.GivenAnswers {
 		given[r.GivenAnswers[n].ID] = &r.GivenAnswers[n]
@@ -394,7 +394,7 @@ func endOf(key store.Key, r *store.Result) *end {
 			q.Tools = tools(i)
 		}
 		if g := given[id]; g != nil {
-			q.Status, q.Says, q.Edited, q.payload, q.Digest = string(g.Status), g.Verdict, g.Edited, payloadOf(i, g.Payload), g.Digest
+			q.Status, q.Verdict, q.Edited, q.payload, q.Digest = string(g.Status), g.Verdict, g.Edited, payloadOf(i, g.Payload), g.Digest
 		}
 		q.edit = editOf(q.Edited, q.Payload, q.Tools, room)
 		e.Questions[n] = q
@@ -402,8 +402,8 @@ func endOf(key store.Key, r *store.Result) *end {
 	return e
 }
 
-// inList cuts the end to the part that a list shows, and returns it.
-func (e *end) inList() *end {
+// forList cuts the end to the part that a list shows, and returns it.
+func (e *end) forList() *end {
 	if left := len(e.Questions) - maxListedQuestions; left > 0 {
 		e.Questions, e.QuestionsLeft = e.Questions[:maxListedQuestions], left
 	}
@@ -424,9 +424,9 @@ func tools(i *agui.Interrupt) []string {
 	return names
 }
 
-// inRecord returns the pause with the id pauseID as an approval, with its end and the ends of the
-// thread's earlier pauses. It returns nil if the record does not have the pause.
-func (d *Desk) inRecord(key store.Key, rec *store.Record, pauseID string) *approval {
+// approvalInRecord returns the pause with the id pauseID as an approval, with its end and the ends
+// of the thread's earlier pauses. It returns nil if the record does not have the pause.
+func (d *Desk) approvalInRecord(key store.Key, rec *store.Record, pauseID string) *approval {
 	if p := rec.Pause; p != nil && p.ID == pauseID {
 		a := d.approvalOf(key, rec, false)
 		if rec.State == store.Claimed {
@@ -450,7 +450,7 @@ func (d *Desk) inRecord(key store.Key, rec *store.Record, pauseID string) *appro
 				p.Interrupts = append(p.Interrupts, agui.Interrupt{ID: id})
 			}
 		}
-		a := approvalOf(key, p, ended, rec.Now, false)
+		a := approvalOf(key, p, stateEnded, rec.Now, false)
 		a.End = endOf(key, r)
 		a.History = history(key, rec.Results[n+1:])
 		return a

@@ -21,46 +21,46 @@ type Caller struct {
 	Groups []string
 
 	access *policy.Access // nil if the caller has all rights
-	// ambient means that the browser adds the identity by itself: by a cookie, or because a proxy
-	// recognizes the browser. So a page of another origin could cause a request of this caller.
-	ambient bool
-	session *session // nil if the caller has not signed in
+	// hasAmbientIdentity means that the browser adds the identity by itself: by a cookie, or because a
+	// proxy recognizes the browser. So a page of another origin could cause a request of this caller.
+	hasAmbientIdentity bool
+	session            *session // nil if the caller has not signed in
 }
 
-// rights returns the caller's rights for the agent and tenant in at. A nil Caller has no rights.
-func (c *Caller) rights(at policy.Where) policy.Rights {
+// rights returns the caller's rights for the agent and tenant in scope. A nil Caller has no rights.
+func (c *Caller) rights(scope policy.Scope) policy.Rights {
 	switch {
 	case c == nil:
-		return policy.None
+		return policy.NoRights
 	case c.access == nil:
-		return policy.All
+		return policy.AllRights
 	}
-	return c.access.For(c.Name, c.Groups, at)
+	return c.access.RightsFor(c.Name, c.Groups, scope)
 }
 
-// anywhere returns the rights that the caller has for at least one agent and tenant.
-func (c *Caller) anywhere() policy.Rights {
+// rightsAnywhere returns the rights that the caller has for at least one agent and tenant.
+func (c *Caller) rightsAnywhere() policy.Rights {
 	switch {
 	case c == nil:
-		return policy.None
+		return policy.NoRights
 	case c.access == nil:
-		return policy.All
+		return policy.AllRights
 	}
-	return c.access.Anywhere(c.Name, c.Groups)
+	return c.access.RightsAnywhere(c.Name, c.Groups)
 }
 
-// whereOf returns the agent and the tenant of a record. They are part of the record's key, so they
+// scopeOf returns the agent and the tenant of a record. They are part of the record's key, so they
 // are the same for all its pauses.
-func whereOf(rec *store.Record) policy.Where {
+func scopeOf(rec *store.Record) policy.Scope {
 	if p := rec.Pause; p != nil && p.Origin != nil {
-		return policy.Where{Agent: p.Origin.Agent, Tenant: p.Origin.Tenant, Known: true}
+		return policy.Scope{Agent: p.Origin.Agent, Tenant: p.Origin.Tenant, IsKnown: true}
 	}
 	for _, r := range rec.Results {
 		if p := r.Pause; p != nil && p.Origin != nil {
-			return policy.Where{Agent: p.Origin.Agent, Tenant: p.Origin.Tenant, Known: true}
+			return policy.Scope{Agent: p.Origin.Agent, Tenant: p.Origin.Tenant, IsKnown: true}
 		}
 	}
-	return policy.Where{}
+	return policy.Scope{}
 }
 
 type callerKey struct{}
@@ -84,11 +84,11 @@ func (d *Desk) requireCaller(next http.Handler) http.Handler {
 			access := d.opts.Access()
 			caller.access = &access
 		}
-		if caller.ambient && !ownPage(req, d.secure(req)) {
+		if caller.hasAmbientIdentity && !isOwnPage(req, d.isSecure(req)) {
 			refuse(w, http.StatusForbidden, codeCrossOrigin, textOwnPage)
 			return
 		}
-		if !caller.isWhom(req.Header.Values(callerHeader)) {
+		if !caller.isNamed(req.Header.Values(callerHeader)) {
 			refuse(w, http.StatusPreconditionFailed, codeAnother, fmt.Sprintf(textAnotherCaller, callerHeader))
 			return
 		}
@@ -101,9 +101,9 @@ func (d *Desk) requireCaller(next http.Handler) http.Handler {
 // same browser since, a decision on the page must not be sent in the name of that other person.
 const callerHeader = "Holdpoint-Caller"
 
-// isWhom reports whether the caller is the person whom the request names, or the request names
+// isNamed reports whether the caller is the person whom the request names, or the request names
 // nobody.
-func (c *Caller) isWhom(named []string) bool {
+func (c *Caller) isNamed(named []string) bool {
 	if len(named) == 0 {
 		return true
 	}
@@ -120,19 +120,19 @@ func (d *Desk) identify(w http.ResponseWriter, req *http.Request) *Caller {
 	if authorization := req.Header.Values("Authorization"); len(authorization) > 0 {
 		token := d.opts.Tokens.bearer(authorization)
 		if token == nil {
-			d.unknown(w, req, true)
+			d.refuseCaller(w, req, true)
 			return nil
 		}
 		return token.caller()
 	}
 	cookie := d.cookieOf(req)
 	if cookie == "" {
-		d.unknown(w, req, false)
+		d.refuseCaller(w, req, false)
 		return nil
 	}
 	s, token := d.sessions.find(cookie, d.opts.Tokens, d.opts.Now())
 	if s == nil {
-		d.signedOut(w, req)
+		d.refuseSignedOut(w, req)
 		return nil
 	}
 	switch over, err := d.signedOutAnywhere(req.Context(), s); {
@@ -142,31 +142,31 @@ func (d *Desk) identify(w http.ResponseWriter, req *http.Request) *Caller {
 		d.refuseStore(w, err)
 		return nil
 	case over:
-		d.signedOut(w, req)
+		d.refuseSignedOut(w, req)
 		return nil
 	}
 	c := token.caller()
-	c.session, c.ambient = s, true
+	c.session, c.hasAmbientIdentity = s, true
 	return c
 }
 
 // callerFromGate returns the sender whom the header of a trusted proxy names, or a token of an
 // issuer.
 func (d *Desk) callerFromGate(w http.ResponseWriter, req *http.Request) *Caller {
-	who, refused := d.opts.Gate.Ask(req, false)
+	who, refused := d.opts.Gate.Identify(req, false)
 	if refused == nil && (who.Name() == "" || !utf8.ValidString(who.Name()) || strings.ContainsFunc(who.Name(), unicode.IsControl)) {
 		refuse(w, http.StatusBadRequest, codeParameter, textBadName)
 		return nil
 	}
 	if refused == nil {
-		return &Caller{Name: who.Name(), Groups: who.Groups(), ambient: d.opts.Auth == AuthHeader}
+		return &Caller{Name: who.Name(), Groups: who.Groups(), hasAmbientIdentity: d.opts.Auth == AuthHeader}
 	}
 	switch {
-	case refused.Forged:
+	case refused.IsForged:
 		d.log.Warn(logNotBelieved, "peer", req.RemoteAddr, "reason", refused.Reason)
 		refuse(w, http.StatusForbidden, codeForged, refused.Reason)
 	case refused.Status == http.StatusUnauthorized && d.opts.Auth == AuthJWT:
-		d.unknown(w, req, len(req.Header.Values("Authorization")) > 0)
+		d.refuseCaller(w, req, len(req.Header.Values("Authorization")) > 0)
 	case refused.Status == http.StatusUnauthorized:
 		d.refuseUnknown(w, fmt.Sprintf(textNotByProxy, refused.Reason))
 	case refused.Status == http.StatusServiceUnavailable:
@@ -178,16 +178,16 @@ func (d *Desk) callerFromGate(w http.ResponseWriter, req *http.Request) *Caller 
 	return nil
 }
 
-// slowness is the delay of the response to a wrong token, after too many wrong tokens. So each
+// refusalDelay is the delay of the response to a wrong token, after too many wrong tokens. So each
 // guess occupies a connection for this time.
-const slowness = time.Second
+const refusalDelay = time.Second
 
 // realm names the desk to a browser or program that has to send credentials.
 const realm = "holdpoint desk"
 
-// unknown refuses a request whose sender is unknown. shown says that the request has a token, which
-// is wrong; otherwise it has none.
-func (d *Desk) unknown(w http.ResponseWriter, req *http.Request, shown bool) {
+// refuseCaller refuses a request whose sender is unknown. shown says that the request has a token,
+// which is wrong; otherwise it has none.
+func (d *Desk) refuseCaller(w http.ResponseWriter, req *http.Request, shown bool) {
 	challenge := `Bearer realm="` + realm + `"`
 	if shown {
 		challenge += `, error="invalid_token"`
@@ -207,7 +207,7 @@ func (d *Desk) mayTry(w http.ResponseWriter, req *http.Request) bool {
 		d.log.Warn(logWrongToken, "peer", req.RemoteAddr)
 		return true
 	}
-	timer := time.NewTimer(slowness)
+	timer := time.NewTimer(refusalDelay)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -220,7 +220,7 @@ func (d *Desk) mayTry(w http.ResponseWriter, req *http.Request) bool {
 
 // refuseUnknown responds that the sender is unknown, and says how to authenticate.
 func (d *Desk) refuseUnknown(w http.ResponseWriter, detail string) {
-	refuseAs(w, problem{Status: http.StatusUnauthorized, Code: codeUnauthenticated, Detail: detail, Auth: string(d.opts.Auth)})
+	refuseProblem(w, problem{Status: http.StatusUnauthorized, Code: codeUnauthenticated, Detail: detail, Auth: string(d.opts.Auth)})
 }
 
 // mayChange counts a change by the caller. If the caller made too many changes, it responds to the
@@ -245,32 +245,34 @@ const (
 	AuthJWT    Auth = "jwt"
 )
 
-// me serves GET /v1/me.
-func (d *Desk) me(w http.ResponseWriter, req *http.Request) {
+// serveMe serves GET /v1/me.
+func (d *Desk) serveMe(w http.ResponseWriter, req *http.Request) {
 	c := callerIn(req.Context())
-	answer(w, http.StatusOK, struct {
+	respond(w, http.StatusOK, struct {
 		Name    string    `json:"name"`
 		Groups  []string  `json:"groups"`
 		Auth    Auth      `json:"auth"`
 		Session bool      `json:"session"`
 		Until   time.Time `json:"until,omitzero"` // when the session ends
 		Rights  []string  `json:"rights"`
-	}{c.Name, append([]string{}, c.Groups...), d.opts.Auth, c.session != nil, c.session.expiry(), c.anywhere().Names()})
+	}{c.Name, append([]string{}, c.Groups...), d.opts.Auth, c.session != nil, c.session.expiry(), c.rightsAnywhere().Names()})
 }
 
-// trusts reports whether the desk believes the X-Forwarded-Proto of the request.
-func (d *Desk) trusts(req *http.Request) bool { return d.opts.Trusted != nil && d.opts.Trusted(req) }
+// trustsProxy reports whether the desk believes the X-Forwarded-Proto of the request.
+func (d *Desk) trustsProxy(req *http.Request) bool {
+	return d.opts.Trusted != nil && d.opts.Trusted(req)
+}
 
-// secure reports whether the browser's connection uses TLS. The connection may end at this process
-// or at a trusted proxy.
-func (d *Desk) secure(req *http.Request) bool {
+// isSecure reports whether the browser's connection uses TLS. The connection may end at this
+// process or at a trusted proxy.
+func (d *Desk) isSecure(req *http.Request) bool {
 	if req.TLS != nil {
 		return true
 	}
 	proto := req.Header.Values("X-Forwarded-Proto")
-	return len(proto) == 1 && strings.EqualFold(proto[0], "https") && d.trusts(req)
+	return len(proto) == 1 && strings.EqualFold(proto[0], "https") && d.trustsProxy(req)
 }
 
-func safe(method string) bool {
+func isSafeMethod(method string) bool {
 	return slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, method)
 }

@@ -13,32 +13,32 @@ import (
 // approved recently.
 type comparedField struct {
 	Path string `json:"path"`
-	// Usual is the value that this field had in all approved calls. Same means that this call has
+	// Usual is the value that this field had in all approved calls. IsUsual means that this call has
 	// the same value. Usual is nil if the values differed.
-	Usual *string `json:"usual,omitempty"`
-	Same  bool    `json:"same,omitempty"`
-	// Least and Most are the smallest and the largest approved number, as they were written. If the
-	// number of this call is larger than Most or smaller than Least, Times is its ratio to that
-	// number.
-	Least string  `json:"least,omitempty"`
-	Most  string  `json:"most,omitempty"`
-	Times float64 `json:"times,omitempty"`
-	Of    int     `json:"of"` // number of approvals that were compared, in the same currency
-	// Currency is the currency of an amount. The amount is compared only with approved amounts of
-	// the same currency. If there are none, Others has the currencies of the approved amounts.
-	Currency string   `json:"currency,omitempty"`
-	Others   []string `json:"others,omitempty"`
+	Usual   *string `json:"usual,omitempty"`
+	IsUsual bool    `json:"same,omitempty"`
+	// Minimum and Maximum are the smallest and the largest approved number, as they were written. If
+	// the number of this call is larger than Maximum or smaller than Minimum, Factor is its ratio to
+	// that number.
+	Minimum   string  `json:"least,omitempty"`
+	Maximum   string  `json:"most,omitempty"`
+	Factor    float64 `json:"times,omitempty"`
+	Approvals int     `json:"of"` // number of approvals that were compared, in the same currency
+	// Currency is the currency of an amount. The amount is compared only with approved amounts of the
+	// same currency. If there are none, OtherCurrencies has the currencies of the approved amounts.
+	Currency        string   `json:"currency,omitempty"`
+	OtherCurrencies []string `json:"others,omitempty"`
 }
 
-// enough is the number of approvals from which on a value counts as usual.
-const enough = 2
+// minApprovals is the number of approvals from which on a value counts as usual.
+const minApprovals = 2
 
 // compare compares the fields of a call with those of earlier approved calls. It skips ids and
 // prose, because they always differ. It returns nil if there are fewer than enough approvals.
 func compare(now []fields.Field, before []*earlierDecision) (list []comparedField) {
 	var yes []map[string]earlierField
 	for _, e := range before {
-		if e.Outcome != approved {
+		if e.Outcome != outcomeApproved {
 			continue
 		}
 		said := map[string]earlierField{}
@@ -47,12 +47,12 @@ func compare(now []fields.Field, before []*earlierDecision) (list []comparedFiel
 		}
 		yes = append(yes, said)
 	}
-	if len(yes) < enough {
+	if len(yes) < minApprovals {
 		return nil
 	}
 	for n := range now {
 		f := &now[n]
-		if f.Twice || f.Truncated || !canCompare(f) {
+		if f.IsRepeated || f.IsTruncated || !canCompare(f) {
 			continue
 		}
 		if c, ok := compareOne(f, yes); ok {
@@ -63,19 +63,19 @@ func compare(now []fields.Field, before []*earlierDecision) (list []comparedFiel
 }
 
 func compareOne(f *fields.Field, yes []map[string]earlierField) (comparedField, bool) {
-	c := comparedField{Path: f.Path, Of: len(yes), Currency: f.Currency}
+	c := comparedField{Path: f.Path, Approvals: len(yes), Currency: f.Currency}
 	for _, said := range yes {
 		if _, has := said[f.Path]; !has {
 			return c, false
 		}
 	}
-	if f.Salient {
+	if f.IsSalient {
 		alike, others := inCurrency(f, yes)
-		if c.Of = len(alike); c.Of == 0 && f.Currency != "" && others != nil {
-			c.Others = others
+		if c.Approvals = len(alike); c.Approvals == 0 && f.Currency != "" && others != nil {
+			c.OtherCurrencies = others
 			return c, true
 		}
-		if yes = alike; c.Of < enough {
+		if yes = alike; c.Approvals < minApprovals {
 			return c, false
 		}
 	}
@@ -85,52 +85,52 @@ func compareOne(f *fields.Field, yes []map[string]earlierField) (comparedField, 
 		equal = equal && said[f.Path].Text == first
 	}
 	if !equal || f.Kind == fields.Number && first != f.Text {
-		return c, c.number(f, yes)
+		return c, c.compareNumber(f, yes)
 	}
-	c.Usual, c.Same = &first, first == f.Text
+	c.Usual, c.IsUsual = &first, first == f.Text
 	return c, true
 }
 
 // inCurrency returns the approvals in which the field f has the same currency, and the currencies
 // of the rest.
-func inCurrency(f *fields.Field, yes []map[string]earlierField) (alike []map[string]earlierField, others []string) {
+func inCurrency(f *fields.Field, yes []map[string]earlierField) (sameCurrency []map[string]earlierField, otherCurrencies []string) {
 	for _, said := range yes {
 		switch currency := said[f.Path].Currency; {
 		case currency == f.Currency:
-			alike = append(alike, said)
-		case currency != "" && !slices.Contains(others, currency):
-			others = append(others, currency)
+			sameCurrency = append(sameCurrency, said)
+		case currency != "" && !slices.Contains(otherCurrencies, currency):
+			otherCurrencies = append(otherCurrencies, currency)
 		}
 	}
-	return alike, others
+	return sameCurrency, otherCurrencies
 }
 
-// number compares the number f with the approved numbers, which are not all equal. It returns false
-// if they cannot be compared.
-func (c *comparedField) number(f *fields.Field, yes []map[string]earlierField) bool {
-	now, ok := number(f.Text)
-	if !ok || f.Kind != fields.Number && !f.Salient {
+// compareNumber compares the number f with the approved numbers, which are not all equal. It
+// returns false if they cannot be compared.
+func (c *comparedField) compareNumber(f *fields.Field, yes []map[string]earlierField) bool {
+	now, ok := parseNumber(f.Text)
+	if !ok || f.Kind != fields.Number && !f.IsSalient {
 		return false
 	}
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, said := range yes {
 		text := said[f.Path].Text
-		v, ok := number(text)
+		v, ok := parseNumber(text)
 		if !ok {
 			return false
 		}
 		if v < least {
-			least, c.Least = v, text
+			least, c.Minimum = v, text
 		}
 		if v > most {
-			most, c.Most = v, text
+			most, c.Maximum = v, text
 		}
 	}
 	switch {
 	case now > most && most > 0:
-		c.Times = round(now / most)
+		c.Factor = round(now / most)
 	case now < least && least > 0 && now > 0:
-		c.Times = round(now / least)
+		c.Factor = round(now / least)
 	}
 	return true
 }
@@ -144,9 +144,9 @@ func round(v float64) float64 {
 	return math.Round(v*scale) / scale
 }
 
-// number parses a number, and returns false if its value is not certain. For example, 1,200 is not
-// certain, because it may mean 1.2.
-func number(text string) (float64, bool) {
+// parseNumber parses a number, and returns false if its value is not certain. For example, 1,200 is
+// not certain, because it may mean 1.2.
+func parseNumber(text string) (float64, bool) {
 	v, err := strconv.ParseFloat(text, 64)
 	return v, err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) && !strings.ContainsAny(text, "xXpP_")
 }

@@ -22,17 +22,17 @@ const (
 // A turn is a message of a conversation that has text. Tool calls are left out, because the calls
 // that wait are already in the question.
 type turn struct {
-	Role  string       `json:"role"`
-	Text  string       `json:"text"`
-	Marks []marks.Mark `json:"marks,omitempty"`
-	Cut   bool         `json:"cut,omitempty"` // Text is only the beginning of the message's text
+	Role        string       `json:"role"`
+	Text        string       `json:"text"`
+	Marks       []marks.Mark `json:"marks,omitempty"`
+	IsShortened bool         `json:"cut,omitempty"` // Text is only the beginning of the message's text
 }
 
 // addConversation adds the last messages of the conversation to an open approval, if the caller may
 // read them. If the messages are unknown or cannot be read, it adds nothing.
 func (d *Desk) addConversation(ctx context.Context, key store.Key, rec *store.Record, a *approval) {
 	p := rec.Pause
-	if p == nil || a.State == ended || p.SnapshotBytes == 0 || !callerIn(ctx).rights(whereOf(rec)).Has(policy.Conversation) {
+	if p == nil || a.State == stateEnded || p.SnapshotBytes == 0 || !callerIn(ctx).rights(scopeOf(rec)).Has(policy.Conversation) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
@@ -65,9 +65,9 @@ func turns(messages []byte) (list []turn) {
 	for _, m := range last {
 		t := turn{Role: m.Get("role").Str, Text: textOf(m)}
 		if len(t.Text) > maxTurnText {
-			t.Text, t.Cut = t.Text[:maxTurnText], true
+			t.Text, t.IsShortened = t.Text[:maxTurnText], true
 		}
-		if t.Text = strings.ToValidUTF8(t.Text, ""); t.Cut {
+		if t.Text = strings.ToValidUTF8(t.Text, ""); t.IsShortened {
 			t.Text = strings.TrimRight(t.Text, "\uFFFD")
 		}
 		t.Marks = marks.Find(t.Text, marks.Text)

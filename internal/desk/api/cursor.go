@@ -44,7 +44,7 @@ func (d *Desk) cursorOf(who *Caller, text string) (c cursor, err error) {
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err == nil && who.access != nil {
-		raw, err = d.openSealed(raw)
+		raw, err = d.decryptCursor(raw)
 	}
 	if err == nil {
 		err = json.Unmarshal(raw, &c)
@@ -52,9 +52,9 @@ func (d *Desk) cursorOf(who *Caller, text string) (c cursor, err error) {
 	return c, err
 }
 
-func (d *Desk) openSealed(raw []byte) ([]byte, error) {
+func (d *Desk) decryptCursor(raw []byte) ([]byte, error) {
 	if len(raw) < aes.BlockSize {
-		return nil, errSealed
+		return nil, errCursorSeal
 	}
 	mark, sealed := raw[:aes.BlockSize], raw[aes.BlockSize:]
 	for _, key := range *d.sessions.keys.list.Load() {
@@ -64,10 +64,10 @@ func (d *Desk) openSealed(raw []byte) ([]byte, error) {
 			return text, nil
 		}
 	}
-	return nil, errSealed
+	return nil, errCursorSeal
 }
 
-var errSealed = errors.New("desk: a cursor that no key of this process has sealed")
+var errCursorSeal = errors.New("desk: a cursor that no key of this process has sealed")
 
 // cursorMark returns the beginning of an encrypted cursor: a checksum of the cursor, which is also
 // the initialization vector of the encryption. GCM with a nonce that is derived from the text would

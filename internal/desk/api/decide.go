@@ -39,14 +39,14 @@ const (
 
 // The values of the member decision that a caller can send.
 const (
-	approve = "approve"
-	deny    = "deny"
-	cancel  = "cancel"
-	say     = "answer"
+	decisionApprove = "approve"
+	decisionDeny    = "deny"
+	decisionCancel  = "cancel"
+	decisionSay     = "answer"
 )
 
-// A word is a caller's decision on one question, as the request has it.
-type word struct {
+// A decisionRequest is a caller's decision on one question, as the request has it.
+type decisionRequest struct {
 	Question string          `json:"question"`
 	Decision string          `json:"decision"`
 	Payload  json.RawMessage `json:"payload"`
@@ -57,7 +57,7 @@ type word struct {
 
 // decideOne serves POST /v1/approvals/{id}/questions/{question}.
 func (d *Desk) decideOne(w http.ResponseWriter, req *http.Request) {
-	var one word
+	var one decisionRequest
 	if !d.read(w, req, &one) {
 		return
 	}
@@ -67,13 +67,13 @@ func (d *Desk) decideOne(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	one.Question = name
-	d.decide(w, req, []word{one})
+	d.decide(w, req, []decisionRequest{one})
 }
 
 // decideAll serves POST /v1/approvals/{id}.
 func (d *Desk) decideAll(w http.ResponseWriter, req *http.Request) {
 	var all struct {
-		Decisions []word `json:"decisions"`
+		Decisions []decisionRequest `json:"decisions"`
 	}
 	if !d.read(w, req, &all) {
 		return
@@ -131,8 +131,8 @@ func (d *Desk) read(w http.ResponseWriter, req *http.Request, into any) bool {
 
 // The keys that a body may have, and those of a decision in it.
 var (
-	wordKeys = []string{"question", "decision", "payload", "comment", "reason", "digest"}
-	bodyKeys = append([]string{"decisions"}, wordKeys...)
+	decisionKeys = []string{"question", "decision", "payload", "comment", "reason", "digest"}
+	bodyKeys     = append([]string{"decisions"}, decisionKeys...)
 )
 
 // misspelledKey returns the reason why a body is refused, or "" if its keys are spelled right. Go
@@ -145,7 +145,7 @@ func misspelledKey(object gjson.Result, keys []string) (why string) {
 			why = fmt.Sprintf(textSpelling, agui.Shorten(key.Str), keys[at])
 		case key.Str == "decisions" && value.IsArray():
 			value.ForEach(func(_, one gjson.Result) bool {
-				why = misspelledKey(one, wordKeys)
+				why = misspelledKey(one, decisionKeys)
 				return why == ""
 			})
 		}
@@ -156,7 +156,7 @@ func misspelledKey(object gjson.Result, keys []string) (why string) {
 
 // decide records the decisions on an approval's questions, either all of them or none. If the
 // caller leaves, it continues, so that a recorded decision is also written to the audit log.
-func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
+func (d *Desk) decide(w http.ResponseWriter, req *http.Request, requests []decisionRequest) {
 	key, pauseID, ok := pauseOfPath(w, req)
 	if !ok {
 		return
@@ -169,16 +169,16 @@ func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 	}
 	p := rec.PauseByID(pauseID)
 	if p == nil {
-		noApproval(w)
+		refuseNoApproval(w)
 		return
 	}
 	caller := callerIn(ctx)
 	if !d.mayDo(w, caller, &rec, policy.Decide) {
 		return
 	}
-	words := make([]door.Decision, len(said))
-	for n := range said {
-		one, refused := wordOf(p, &said[n])
+	words := make([]door.Decision, len(requests))
+	for n := range requests {
+		one, refused := decisionOf(p, &requests[n])
 		if refused != nil {
 			refuse(w, refused.Status, refused.Code, refused.Detail)
 			return
@@ -202,10 +202,10 @@ func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 		refuse(w, http.StatusUnprocessableEntity, string(refused.Code), refused.Message)
 		return
 	case errors.Is(err, store.ErrNotFound):
-		noApproval(w)
+		refuseNoApproval(w)
 		return
 	case errors.Is(err, store.ErrConflict):
-		d.decidedOtherwise(ctx, w, key, pauseID)
+		d.refuseOtherDecision(ctx, w, key, pauseID)
 		return
 	case errors.Is(err, door.ErrNotWritten):
 		refuse(w, http.StatusServiceUnavailable, string(agui.AuditUnavailable), textNotWritten)
@@ -220,12 +220,12 @@ func (d *Desk) decide(w http.ResponseWriter, req *http.Request, said []word) {
 	}
 	a := d.visiblePause(ctx, key, &rec, pauseID)
 	if a == nil {
-		noApproval(w)
+		refuseNoApproval(w)
 		return
 	}
-	answer(w, http.StatusOK, a)
+	respond(w, http.StatusOK, a)
 	_ = http.NewResponseController(w).Flush() // fails if the caller has left or does not wait
-	d.remember(ctx, key, rec.PauseByID(pauseID), questionsOf(words))
+	d.rememberDecisions(ctx, key, rec.PauseByID(pauseID), questionsOf(words))
 }
 
 func questionsOf(words []door.Decision) []string {
@@ -239,7 +239,7 @@ func questionsOf(words []door.Decision) []string {
 // mayDo reports whether the caller has the right for a change and has not made too many changes. If
 // not, it responds to the request with an error.
 func (d *Desk) mayDo(w http.ResponseWriter, who *Caller, rec *store.Record, right policy.Rights) bool {
-	if !who.rights(whereOf(rec)).Has(right) {
+	if !who.rights(scopeOf(rec)).Has(right) {
 		refuse(w, http.StatusForbidden, codeForbidden, fmt.Sprintf(textMayNotDo, strings.Join((right&^(policy.List|policy.Read)).Names(), " or ")))
 		return false
 	}
@@ -249,7 +249,7 @@ func (d *Desk) mayDo(w http.ResponseWriter, who *Caller, rec *store.Record, righ
 // mayRead reports whether the caller may read the question. If not, it responds to the request with
 // an error.
 func mayRead(w http.ResponseWriter, who *Caller, rec *store.Record) bool {
-	if who.rights(whereOf(rec)).Has(policy.Read) {
+	if who.rights(scopeOf(rec)).Has(policy.Read) {
 		return true
 	}
 	refuse(w, http.StatusForbidden, codeForbidden, textMayNotRead)
@@ -271,14 +271,14 @@ func (d *Desk) agentOf(p *agui.Pause) (agent Agent, served bool) {
 	return agent, false
 }
 
-func (d *Desk) decides(p *agui.Pause) bool {
+func (d *Desk) canDecide(p *agui.Pause) bool {
 	agent, _ := d.agentOf(p)
 	return agent != nil
 }
 
-// decidedOtherwise responds that another decision is already recorded, with that decision and the
-// name of the person who made it.
-func (d *Desk) decidedOtherwise(ctx context.Context, w http.ResponseWriter, key store.Key, pauseID string) {
+// refuseOtherDecision responds that another decision is already recorded, with that decision and
+// the name of the person who made it.
+func (d *Desk) refuseOtherDecision(ctx context.Context, w http.ResponseWriter, key store.Key, pauseID string) {
 	rec, err := d.load(ctx, key)
 	if err != nil {
 		d.refuseStore(w, err)
@@ -287,67 +287,67 @@ func (d *Desk) decidedOtherwise(ctx context.Context, w http.ResponseWriter, key 
 	a := d.visiblePause(ctx, key, &rec, pauseID)
 	switch {
 	case a == nil:
-		noApproval(w)
-	case a.State == ended:
+		refuseNoApproval(w)
+	case a.State == stateEnded:
 		refuseWith(w, http.StatusConflict, codeEnded, textEnded, a)
-	case a.State == waiting || a.State == decided:
+	case a.State == stateWaiting || a.State == stateDecided:
 		refuseWith(w, http.StatusConflict, codeDecided, textDecided, a)
 	default:
 		refuseWith(w, http.StatusConflict, codeInProgress, textCarried, a)
 	}
 }
 
-// wordOf converts a caller's decision on a question of the pause p. If the decision is not valid,
-// it returns the problem with which the request is refused.
-func wordOf(p *agui.Pause, said *word) (w door.Decision, refused *problem) {
+// decisionOf converts a caller's decision on a question of the pause p. If the decision is not
+// valid, it returns the problem with which the request is refused.
+func decisionOf(p *agui.Pause, request *decisionRequest) (w door.Decision, refused *problem) {
 	no := func(status int, code, detail string) (door.Decision, *problem) {
 		return door.Decision{}, &problem{Status: status, Code: code, Detail: detail}
 	}
-	i := p.Interrupt(said.Question)
+	i := p.Interrupt(request.Question)
 	if i == nil {
 		return no(http.StatusNotFound, codeNoQuestion, textNoQuestion)
 	}
 	switch {
-	case said.Digest == "":
+	case request.Digest == "":
 		return no(http.StatusPreconditionRequired, codeNoDigest, textWantDigest)
-	case p.Origin == nil || said.Digest != p.Origin.AskedDigest(i):
+	case p.Origin == nil || request.Digest != p.Origin.AskedDigest(i):
 		return no(http.StatusPreconditionFailed, codeDigest, textOtherDigest)
-	case said.Reason != "" && said.Decision != deny:
+	case request.Reason != "" && request.Decision != decisionDeny:
 		return no(http.StatusBadRequest, codeParameter, textReasonOfDeny)
-	case len(said.Reason) > maxReason:
+	case len(request.Reason) > maxReason:
 		return no(http.StatusBadRequest, codeParameter, fmt.Sprintf(textReasonTooLong, maxReason))
-	case len(said.Comment) > maxComment:
+	case len(request.Comment) > maxComment:
 		return no(http.StatusBadRequest, codeParameter, fmt.Sprintf(textCommentTooLong, maxComment))
 	}
-	hasPayload := len(said.Payload) > 0 && string(said.Payload) != "null"
-	w = door.Decision{Question: i.ID, Status: agui.Resolved, Comment: said.Comment}
-	switch said.Decision {
-	case approve, deny:
+	hasPayload := len(request.Payload) > 0 && string(request.Payload) != "null"
+	w = door.Decision{Question: i.ID, Status: agui.Resolved, Comment: request.Comment}
+	switch request.Decision {
+	case decisionApprove, decisionDeny:
 		known := i.Yes
-		if said.Decision == deny {
+		if request.Decision == decisionDeny {
 			known = i.No
 		}
 		switch {
 		case known == nil:
-			return no(http.StatusUnprocessableEntity, codeNotKnown, fmt.Sprintf(textNotKnown, said.Decision))
+			return no(http.StatusUnprocessableEntity, codeNotKnown, fmt.Sprintf(textNotKnown, request.Decision))
 		case hasPayload:
-			return no(http.StatusBadRequest, codeParameter, fmt.Sprintf(textOwnPayload, said.Decision))
+			return no(http.StatusBadRequest, codeParameter, fmt.Sprintf(textOwnPayload, request.Decision))
 		}
 		w.Payload = known
-		if said.Reason != "" && said.Decision == deny {
+		if request.Reason != "" && request.Decision == decisionDeny {
 			if i.ReasonMember == "" {
 				return no(http.StatusUnprocessableEntity, codeNoPlace, textNoPlace)
 			}
-			w.Payload = agui.SetString(slices.Clone(known), i.ReasonMember, said.Reason)
+			w.Payload = agui.SetString(slices.Clone(known), i.ReasonMember, request.Reason)
 		}
-	case cancel:
+	case decisionCancel:
 		if hasPayload {
 			return no(http.StatusBadRequest, codeParameter, textCancelPayload)
 		}
 		w.Status = agui.Cancelled
-	case say:
+	case decisionSay:
 		if hasPayload {
-			w.Payload = said.Payload
+			w.Payload = request.Payload
 		}
 	default:
 		return no(http.StatusBadRequest, codeParameter, textWantDecision)

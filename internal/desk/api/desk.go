@@ -71,13 +71,13 @@ type Options struct {
 
 // A Desk serves the API as an http.Handler. It is made by New, and is safe for concurrent use.
 type Desk struct {
-	opts    Options
-	log     *slog.Logger
-	tries   *buckets[netip.Addr]
-	changes *buckets[string]
-	ahead   atomic.Int64 // how far the store's clock was ahead at its last reply, in nanoseconds
-	handler http.Handler
-	places  places
+	opts       Options
+	log        *slog.Logger
+	tries      *buckets[netip.Addr]
+	changes    *buckets[string]
+	clockAhead atomic.Int64 // how far the store's clock was ahead at its last reply, in nanoseconds
+	handler    http.Handler
+	scopes     recordScopes
 
 	sessions sessions
 }
@@ -92,25 +92,25 @@ func New(o Options) *Desk {
 	d.opts.Auth = cmp.Or(d.opts.Auth, AuthToken)
 	d.tries = newTries(d.opts.Now)
 	d.changes = newBuckets[string](maxChanges, changeEvery, d.opts.Now)
-	d.sessions = sessions{keys: o.Keys, out: map[[16]byte]time.Time{}}
+	d.sessions = sessions{keys: o.Keys, signedOut: map[[16]byte]time.Time{}}
 	if d.sessions.keys == nil {
 		d.sessions.keys = &Keys{}
 		d.sessions.keys.Set(nil)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v1/approvals", d.list)
-	mux.HandleFunc("GET /v1/approvals/{id}", d.show)
-	mux.HandleFunc("DELETE /v1/approvals/{id}", d.free)
+	mux.HandleFunc("GET /v1/approvals", d.serveList)
+	mux.HandleFunc("GET /v1/approvals/{id}", d.serveApproval)
+	mux.HandleFunc("DELETE /v1/approvals/{id}", d.serveFree)
 	mux.HandleFunc("POST /v1/approvals/{id}", d.decideAll)
 	mux.HandleFunc("POST /v1/approvals/{id}/questions/{question}", d.decideOne)
-	mux.HandleFunc("GET /v1/approvals/{id}/raw/{question}/{call}", d.raw)
-	mux.HandleFunc("GET /v1/approvals/{id}/sent/{question}", d.sentFile)
+	mux.HandleFunc("GET /v1/approvals/{id}/raw/{question}/{call}", d.serveRaw)
+	mux.HandleFunc("GET /v1/approvals/{id}/sent/{question}", d.serveSentFile)
 	mux.HandleFunc("/v1/approvals", methodNotAllowed("GET, HEAD"))
 	mux.HandleFunc("/v1/approvals/{id}", methodNotAllowed("GET, HEAD, POST, DELETE"))
 	mux.HandleFunc("/v1/approvals/{id}/questions/{question}", methodNotAllowed("POST"))
 	mux.HandleFunc("/v1/approvals/{id}/raw/{question}/{call}", methodNotAllowed("GET, HEAD"))
 	mux.HandleFunc("/v1/approvals/{id}/sent/{question}", methodNotAllowed("GET, HEAD"))
-	mux.HandleFunc("GET /v1/me", d.me)
+	mux.HandleFunc("GET /v1/me", d.serveMe)
 	mux.HandleFunc("/v1/me", methodNotAllowed("GET, HEAD"))
 	mux.HandleFunc("DELETE /v1/session", d.signOut)
 	mux.HandleFunc("/v1/session", methodNotAllowed("POST, DELETE"))
@@ -131,7 +131,7 @@ func New(o Options) *Desk {
 	}))
 	inner := origins.Handler(open)
 	d.handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		w = timedWriter{w, d.storeTime}
+		w = storeTimeWriter{w, d.storeTime}
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")

@@ -623,7 +623,7 @@ func TestAuditThatIsRequired(t *testing.T) {
 	if code := r.ask(503, "DELETE", "/v1/approvals/"+id(1)).Get("code").Str; code != codeAudit {
 		t.Errorf("it says %s", code)
 	}
-	if state := r.ask(200, "GET", "/v1/approvals/"+id(1)).Get("state").Str; state != waiting {
+	if state := r.ask(200, "GET", "/v1/approvals/"+id(1)).Get("state").Str; state != stateWaiting {
 		t.Errorf("it is %s", state)
 	}
 	r.events.err, r.events.list = nil, nil

@@ -178,9 +178,9 @@ func TestPagesWhileItMoves(t *testing.T) {
 // must continue.
 func TestSlowStore(t *testing.T) {
 	r := inMemory(t)
-	for n := range 3 * atOnce {
+	for n := range 3 * concurrentLoads {
 		p := pause(n, "refund", `{}`)
-		p.Origin = &agui.Origin{Agent: []string{"a", "b"}[n/(2*atOnce)], Thread: "t"}
+		p.Origin = &agui.Origin{Agent: []string{"a", "b"}[n/(2*concurrentLoads)], Thread: "t"}
 		r.open(n, p)
 	}
 	var mu sync.Mutex // records are loaded concurrently
@@ -188,7 +188,7 @@ func TestSlowStore(t *testing.T) {
 	r.desk.opts.Now = func() time.Time {
 		mu.Lock()
 		defer mu.Unlock()
-		now = now.Add(maxLooking / 2)
+		now = now.Add(maxSearchTime / 2)
 		return now
 	}
 	l := r.ask(200, "GET", "/v1/approvals?agent=b")

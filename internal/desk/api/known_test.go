@@ -84,10 +84,10 @@ func TestManyWrongTokens(t *testing.T) {
 		for n := range maxTries {
 			try(fmt.Sprintf("127.0.0.1:%d", n), "wrong", 401, 0)
 		}
-		if wait := try("127.0.0.1:1", "wrong", 429, slowness).Header().Get("Retry-After"); wait != "6" {
+		if wait := try("127.0.0.1:1", "wrong", 429, refusalDelay).Header().Get("Retry-After"); wait != "6" {
 			t.Errorf("Retry-After is %s", wait)
 		}
-		try("127.0.0.1:1", "wrong", 429, slowness)
+		try("127.0.0.1:1", "wrong", 429, refusalDelay)
 		if n := strings.Count(logged.String(), "a wrong token"); n != maxTries {
 			t.Errorf("%d lines of wrong tokens", n)
 		}
@@ -95,12 +95,12 @@ func TestManyWrongTokens(t *testing.T) {
 		try("127.0.0.2:1", "wrong", 401, 0)
 		time.Sleep(tryEvery)
 		try("127.0.0.1:1", "wrong", 401, 0)
-		try("127.0.0.1:1", "wrong", 429, slowness)
+		try("127.0.0.1:1", "wrong", 429, refusalDelay)
 
 		for range maxTries { // all addresses of a /64 network share one count
 			try("[2001:db8::1]:1", "wrong", 401, 0)
 		}
-		try("[2001:db8::2]:1", "wrong", 429, slowness)
+		try("[2001:db8::2]:1", "wrong", 429, refusalDelay)
 		try("[2001:db8:0:1::2]:1", "wrong", 401, 0)
 
 		ctx, cancel := context.WithCancel(t.Context())
@@ -133,12 +133,12 @@ func TestTriesAreBounded(t *testing.T) {
 	if wait := tries.take(addr(0)); wait != 0 {
 		t.Errorf("one that is known waits %s", wait)
 	}
-	if len(tries.of) > maxWatched+1 {
-		t.Errorf("%d addresses are kept", len(tries.of))
+	if len(tries.fullAt) > maxWatched+1 {
+		t.Errorf("%d addresses are kept", len(tries.fullAt))
 	}
 	c.advance(maxTries * tryEvery)
-	if wait := tries.take(addr(maxWatched + maxTries)); wait != 0 || len(tries.of) > 2 {
-		t.Errorf("later it waits %s, and %d addresses are kept", wait, len(tries.of))
+	if wait := tries.take(addr(maxWatched + maxTries)); wait != 0 || len(tries.fullAt) > 2 {
+		t.Errorf("later it waits %s, and %d addresses are kept", wait, len(tries.fullAt))
 	}
 }
 

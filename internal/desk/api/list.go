@@ -22,15 +22,15 @@ import (
 
 // Limits of one request for a list.
 const (
-	defaultLimit = 50
-	maxLimit     = 200
-	maxLooked    = 2000 // largest number of records that are examined for one response
-	maxLooking   = 20 * time.Second
+	defaultLimit  = 50
+	maxLimit      = 200
+	maxExamined   = 2000 // largest number of records that are examined for one response
+	maxSearchTime = 20 * time.Second
 	// largest size of the questions in one response; a single approval may exceed it
-	maxPageBytes = 2 << 20
-	maxAgentPart = 16 // with perAgent, the questions of one agent get maxPageBytes / maxAgentPart
-	atOnce       = 8  // number of records that are loaded at the same time
-	loadTimeout  = 10 * time.Second
+	maxPageBytes    = 2 << 20
+	maxAgentPart    = 16 // with perAgent, the questions of one agent get maxPageBytes / maxAgentPart
+	concurrentLoads = 8  // number of records that are loaded at the same time
+	loadTimeout     = 10 * time.Second
 )
 
 // A listing is the response to a request for a list.
@@ -39,11 +39,12 @@ type listing struct {
 	// Next is the cursor of the next page, or "" on the last page. A page before the last one may
 	// have fewer entries than the limit, or no entries.
 	Next string `json:"next,omitempty"`
-	// Left has the names of the agents some of whose approvals were left out because of perAgent.
-	Left []string `json:"left,omitempty"`
-	// Unread is the number of records in this part of the list that could not be read. It is
+	// LimitedAgents has the names of the agents some of whose approvals were left out because of
+	// perAgent.
+	LimitedAgents []string `json:"left,omitempty"`
+	// UnreadRecords is the number of records in this part of the list that could not be read. It is
 	// unknown if they have open questions.
-	Unread int `json:"unread,omitempty"`
+	UnreadRecords int `json:"unread,omitempty"`
 }
 
 // A filter selects the approvals of a list. An empty field selects all approvals.
@@ -52,9 +53,9 @@ type filter struct {
 	perAgent                              int // maximum number of approvals of one agent, 0 for no limit
 }
 
-// takes reports whether the filter selects a pause. It is called before an approval is made from
+// selects reports whether the filter selects a pause. It is called before an approval is made from
 // the pause.
-func (f *filter) takes(p *agui.Pause, state string) bool {
+func (f *filter) selects(p *agui.Pause, state string) bool {
 	o := p.Origin
 	if o == nil {
 		o = &agui.Origin{}
@@ -74,7 +75,7 @@ func query(values url.Values, read func(string) (cursor, error)) (f filter, c cu
 	wrong := func(code, detail string) (filter, cursor, int, *problem) {
 		return filter{}, cursor{}, 0, &problem{Status: http.StatusBadRequest, Code: code, Detail: detail}
 	}
-	f.state, limit = waiting, defaultLimit
+	f.state, limit = stateWaiting, defaultLimit
 	for name, list := range values {
 		if len(list) > 1 {
 			return wrong(codeParameter, fmt.Sprintf(textTwiceInQuery, cutText(name)))
@@ -84,7 +85,7 @@ func query(values url.Values, read func(string) (cursor, error)) (f filter, c cu
 		switch name {
 		case "state":
 			switch value {
-			case waiting, decided, carrying, doubt, ended:
+			case stateWaiting, stateDecided, stateCarrying, stateInDoubt, stateEnded:
 				f.state = value
 			default:
 				return wrong(codeParameter, textWantState)
@@ -118,8 +119,8 @@ func query(values url.Values, read func(string) (cursor, error)) (f filter, c cu
 
 func cutText(s string) string { return s[:min(len(s), 64)] }
 
-// list serves GET /v1/approvals.
-func (d *Desk) list(w http.ResponseWriter, req *http.Request) {
+// serveList serves GET /v1/approvals.
+func (d *Desk) serveList(w http.ResponseWriter, req *http.Request) {
 	values, err := url.ParseQuery(req.URL.RawQuery)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, codeParameter, textQueryUnread)
@@ -131,18 +132,18 @@ func (d *Desk) list(w http.ResponseWriter, req *http.Request) {
 		refuse(w, refused.Status, refused.Code, refused.Detail)
 		return
 	}
-	look := d.page
-	if f.state == ended {
+	look := d.readPage
+	if f.state == stateEnded {
 		look = d.endedPage
 	}
 	l, err := look(req.Context(), &f, c, limit)
-	if err == nil && f.state == waiting {
+	if err == nil && f.state == stateWaiting {
 		d.compareListed(req.Context(), l)
 	}
 	switch {
 	case req.Context().Err() != nil:
 		return
-	case err != nil && c.After != "" && d.lists(req.Context()):
+	case err != nil && c.After != "" && d.canList(req.Context()):
 		refuse(w, http.StatusBadRequest, codeParameter, textWantCursor)
 		return
 	case err != nil:
@@ -151,27 +152,27 @@ func (d *Desk) list(w http.ResponseWriter, req *http.Request) {
 	}
 	tag := tagOf(l)
 	w.Header().Set("ETag", tag)
-	if matches(req.Header.Values("If-None-Match"), tag) {
+	if matchesTag(req.Header.Values("If-None-Match"), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	answer(w, http.StatusOK, l)
+	respond(w, http.StatusOK, l)
 }
 
-// page reads the store's list from the cursor on. It stops when it has limit approvals, has
+// readPage reads the store's list from the cursor on. It stops when it has limit approvals, has
 // examined enough rows, or its time is over. Approvals that the caller may not list do not change
 // the response, except if the time is over. The response then has a next page, which reveals only
 // that this page did not reach the end of the list.
-func (d *Desk) page(ctx context.Context, f *filter, c cursor, limit int) (*listing, error) {
-	l, until, size := &listing{Approvals: []*approval{}}, d.opts.Now().Add(maxLooking), 0
+func (d *Desk) readPage(ctx context.Context, f *filter, c cursor, limit int) (*listing, error) {
+	l, until, size := &listing{Approvals: []*approval{}}, d.opts.Now().Add(maxSearchTime), 0
 	s := d.newShares(callerIn(ctx), f)
 	var unread error
 	defer func() {
-		if l.Left = s.agentsLeft(); unread != nil {
-			d.log.Warn(logListUnread, "records", l.Unread, "err", unread)
+		if l.LimitedAgents = s.agentsLeft(); unread != nil {
+			d.log.Warn(logListUnread, "records", l.UnreadRecords, "err", unread)
 		}
 	}()
-	if !callerIn(ctx).anywhere().Has(policy.List) {
+	if !callerIn(ctx).rightsAnywhere().Has(policy.List) {
 		return l, nil
 	}
 	for looked := 0; ; {
@@ -188,24 +189,24 @@ func (d *Desk) page(ctx context.Context, f *filter, c cursor, limit int) (*listi
 				return nil, err
 			}
 			for n, one := range shown {
-				if one.hidden || s.passesOver(part[n].Key) {
+				if one.hidden || s.exceedsShare(part[n].Key) {
 					continue
 				}
-				if len(l.Approvals) == limit || size >= maxPageBytes || looked == maxLooked {
+				if len(l.Approvals) == limit || size >= maxPageBytes || looked == maxExamined {
 					l.Next = d.cursorFor(callerIn(ctx), c)
 					return l, nil
 				}
 				looked++
 				c.Opened, c.Key = part[n].Opened.Truncate(precision), part[n].Key
 				switch {
-				case one.unread != nil:
-					l.Unread++
-					unread = one.unread
+				case one.readErr != nil:
+					l.UnreadRecords++
+					unread = one.readErr
 				case one.approval != nil:
 					l.Approvals = append(l.Approvals, one.approval)
 					took := one.approval.size + len(one.approval.Questions)*restBytes
 					size += took
-					s.took(part[n].Key, took)
+					s.addApproval(part[n].Key, took)
 				}
 			}
 			if len(rows) > 0 && d.opts.Now().After(until) {
@@ -225,9 +226,9 @@ func (d *Desk) page(ctx context.Context, f *filter, c cursor, limit int) (*listi
 	}
 }
 
-// lists reports whether the store's list can be read at all. If it can, an error of page means that
-// the cursor is wrong.
-func (d *Desk) lists(ctx context.Context) bool {
+// canList reports whether the store's list can be read at all. If it can, an error of readPage
+// means that the cursor is wrong.
+func (d *Desk) canList(ctx context.Context) bool {
 	_, err := d.opts.Store.List(ctx, store.Query{Limit: 1})
 	return err == nil
 }
@@ -239,7 +240,7 @@ const restBytes = 256
 // longer has an open pause. hidden means that the caller may not list it.
 type row struct {
 	approval *approval
-	unread   error
+	readErr  error
 	hidden   bool
 }
 
@@ -255,22 +256,22 @@ func (d *Desk) loadAll(ctx context.Context, f *filter, rows []store.Row) ([]row,
 }
 
 func (d *Desk) loadRow(ctx context.Context, f *filter, key store.Key) (row, error) {
-	rec, hidden, err := d.look(ctx, key)
+	rec, hidden, err := d.loadOrHidden(ctx, key)
 	switch {
 	case hidden:
 		return row{hidden: true}, nil
 	case errors.Is(err, store.ErrUnread):
-		return row{unread: err}, nil
+		return row{readErr: err}, nil
 	case err != nil:
 		return row{}, err
-	case rec.Pause == nil || !f.takes(rec.Pause, stateOf(&rec)):
+	case rec.Pause == nil || !f.selects(rec.Pause, stateOf(&rec)):
 		return row{}, nil
 	}
 	a := d.approvalOf(key, &rec, true)
 	if rec.State == store.Claimed {
 		a.CarriedUntil = rec.Lease
 	}
-	d.forCaller(ctx, &rec, a)
+	d.limitToCaller(ctx, &rec, a)
 	a.pause = rec.Pause
 	return row{approval: a}, nil
 }
@@ -278,23 +279,24 @@ func (d *Desk) loadRow(ctx context.Context, f *filter, key store.Key) (row, erro
 // load returns a record. The caller does not become the owner of its thread. If the caller may not
 // list the record, load returns the same as if the record did not exist.
 func (d *Desk) load(ctx context.Context, key store.Key) (store.Record, error) {
-	rec, _, err := d.look(ctx, key)
+	rec, _, err := d.loadOrHidden(ctx, key)
 	return rec, err
 }
 
-// look is like load. hidden also reports that the record exists but the caller may not list it.
-func (d *Desk) look(ctx context.Context, key store.Key) (rec store.Record, hidden bool, err error) {
+// loadOrHidden is like load. hidden also reports that the record exists but the caller may not list
+// it.
+func (d *Desk) loadOrHidden(ctx context.Context, key store.Key) (rec store.Record, hidden bool, err error) {
 	step, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	rec, err = d.opts.Store.Load(step, key, "")
 	if err == nil {
-		d.ahead.Store(int64(rec.Now.Sub(d.opts.Now())))
-		d.places.note(key, whereOf(&rec))
+		d.clockAhead.Store(int64(rec.Now.Sub(d.opts.Now())))
+		d.scopes.note(key, scopeOf(&rec))
 	}
 	// The agent and the tenant of an unreadable record are unknown, so any caller may lack the
 	// right to list it.
 	known := err == nil || errors.Is(err, store.ErrUnread)
-	if known && !callerIn(ctx).rights(whereOf(&rec)).Has(policy.List) {
+	if known && !callerIn(ctx).rights(scopeOf(&rec)).Has(policy.List) {
 		return store.Record{Now: rec.Now}, true, nil
 	}
 	return rec, false, err
@@ -303,7 +305,7 @@ func (d *Desk) look(ctx context.Context, key store.Key) (rec store.Record, hidde
 // tagOf returns the ETag of a list. The ETag is weak: it does not cover ages and leases, which
 // change just because time passes.
 func tagOf(l *listing) string {
-	still := listing{Next: l.Next, Left: l.Left, Unread: l.Unread}
+	still := listing{Next: l.Next, LimitedAgents: l.LimitedAgents, UnreadRecords: l.UnreadRecords}
 	for _, a := range l.Approvals {
 		same := *a
 		same.Age, same.CarriedUntil = 0, time.Time{}
@@ -314,9 +316,9 @@ func tagOf(l *listing) string {
 	return `W/"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-// matches reports whether the client already has the list with this ETag. headers has the values of
-// If-None-Match.
-func matches(headers []string, tag string) bool {
+// matchesTag reports whether the client already has the list with this ETag. headers has the values
+// of If-None-Match.
+func matchesTag(headers []string, tag string) bool {
 	for _, header := range headers {
 		for one := range strings.SplitSeq(header, ",") {
 			if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == strings.TrimPrefix(tag, "W/") {

@@ -62,13 +62,13 @@ func refuse(w http.ResponseWriter, status int, code, detail string) {
 }
 
 func refuseWith(w http.ResponseWriter, status int, code, detail string, a *approval) {
-	refuseAs(w, problem{Status: status, Detail: detail, Code: code, Approval: a})
+	refuseProblem(w, problem{Status: status, Detail: detail, Code: code, Approval: a})
 }
 
-func refuseAs(w http.ResponseWriter, p problem) {
+func refuseProblem(w http.ResponseWriter, p problem) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	p.Type, p.Title = "about:blank", http.StatusText(p.Status)
-	answer(w, p.Status, p)
+	respond(w, p.Status, p)
 }
 
 // refuseStore responds that the store did not reply, or that a record cannot be read.
@@ -82,22 +82,22 @@ func (d *Desk) refuseStore(w http.ResponseWriter, err error) {
 	refuse(w, http.StatusServiceUnavailable, codeStore, textStoreAway)
 }
 
-// A timedWriter adds the store's time to each response. Pages compute ages and remaining times from
-// it, because their own clocks may be wrong.
-type timedWriter struct {
+// A storeTimeWriter adds the store's time to each response. Pages compute ages and remaining times
+// from it, because their own clocks may be wrong.
+type storeTimeWriter struct {
 	http.ResponseWriter
 	now func() time.Time
 }
 
 // Unwrap lets http.ResponseController find the wrapped ResponseWriter.
-func (t timedWriter) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+func (t storeTimeWriter) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
 // storeTime returns the store's time. It adds the last known difference of the clocks to the time
 // of this process.
-func (d *Desk) storeTime() time.Time { return d.opts.Now().Add(time.Duration(d.ahead.Load())) }
+func (d *Desk) storeTime() time.Time { return d.opts.Now().Add(time.Duration(d.clockAhead.Load())) }
 
-// answer sends the object v as a JSON response.
-func answer(w http.ResponseWriter, status int, v any) {
+// respond sends the object v as a JSON response.
+func respond(w http.ResponseWriter, status int, v any) {
 	if w.Header().Get("Content-Type") == "" {
 		w.Header().Set("Content-Type", "application/json")
 	}
@@ -105,7 +105,7 @@ func answer(w http.ResponseWriter, status int, v any) {
 	if err != nil { // does not happen: every response can be marshalled
 		status, text = http.StatusInternalServerError, []byte(`{"type":"about:blank","title":"Internal Server Error","status":500,"detail":"","code":"`+codeUnread+`"}`)
 	}
-	if t, ok := w.(timedWriter); ok {
+	if t, ok := w.(storeTimeWriter); ok {
 		stamp := append([]byte(`{"now":`), agui.MustMarshal(t.now().UTC())...)
 		if text[1] != '}' {
 			stamp = append(stamp, ',')

@@ -54,7 +54,7 @@ func (k *Keys) Set(list [][]byte) {
 // contains no part of the token. If the token is removed, the session is no longer valid.
 type session struct {
 	nonce [16]byte
-	ends  time.Time
+	end   time.Time
 }
 
 // expiry returns the end of the session, or the zero time for a nil session.
@@ -62,21 +62,21 @@ func (s *session) expiry() time.Time {
 	if s == nil {
 		return time.Time{}
 	}
-	return s.ends
+	return s.end
 }
 
 // sessions signs sessions, and does not store them. It stores only the sessions that were signed
 // out: in the store for all processes, and in out until the sessions would have ended.
 type sessions struct {
-	keys *Keys
-	mu   sync.Mutex
-	out  map[[16]byte]time.Time
+	keys      *Keys
+	mu        sync.Mutex
+	signedOut map[[16]byte]time.Time
 }
 
-const plainSize = 8 + 16 // number of bytes of a cookie before its signature
+const unsignedSize = 8 + 16 // number of bytes of a cookie before its signature
 
-// begin returns the cookie of a new session for a token, and when the session ends.
-func (s *sessions) begin(t *Token, now time.Time) (cookie string, until time.Time) {
+// newCookie returns the cookie of a new session for a token, and when the session ends.
+func (s *sessions) newCookie(t *Token, now time.Time) (cookie string, until time.Time) {
 	until = now.Add(sessionTime).Truncate(time.Second)
 	plain := binary.BigEndian.AppendUint64(nil, uint64(until.Unix()))
 	plain = append(plain, make([]byte, 16)...)
@@ -99,10 +99,10 @@ func sign(key, plain []byte, t *Token) []byte {
 // is not valid, if the session is over, or if the token was removed.
 func (s *sessions) find(cookie string, tokens *Tokens, now time.Time) (*session, *Token) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cookie)
-	if err != nil || len(raw) != plainSize+sha256.Size {
+	if err != nil || len(raw) != unsignedSize+sha256.Size {
 		return nil, nil
 	}
-	plain, signature := raw[:plainSize], raw[plainSize:]
+	plain, signature := raw[:unsignedSize], raw[unsignedSize:]
 	var token *Token
 	for _, key := range *s.keys.list.Load() {
 		for _, t := range tokens.allTokens() {
@@ -111,36 +111,36 @@ func (s *sessions) find(cookie string, tokens *Tokens, now time.Time) (*session,
 			}
 		}
 	}
-	found := &session{nonce: [16]byte(plain[8:]), ends: time.Unix(int64(binary.BigEndian.Uint64(plain)), 0).UTC()}
-	if token == nil || !now.Before(found.ends) {
+	found := &session{nonce: [16]byte(plain[8:]), end: time.Unix(int64(binary.BigEndian.Uint64(plain)), 0).UTC()}
+	if token == nil || !now.Before(found.end) {
 		return nil, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, gone := s.out[found.nonce]; gone {
+	if _, gone := s.signedOut[found.nonce]; gone {
 		return nil, nil
 	}
 	return found, token
 }
 
-// end marks a session as signed out in this process.
-func (s *sessions) end(one *session, now time.Time) {
+// signOut marks a session as signed out in this process.
+func (s *sessions) signOut(one *session, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for nonce, ends := range s.out {
+	for nonce, ends := range s.signedOut {
 		if !now.Before(ends) {
-			delete(s.out, nonce)
+			delete(s.signedOut, nonce)
 		}
 	}
-	s.out[one.nonce] = one.ends
+	s.signedOut[one.nonce] = one.end
 }
 
-// outKey returns the key of the record which says that a session was signed out.
-func outKey(s *session) store.Key { return noteKey("signed out", hex.EncodeToString(s.nonce[:])) }
+// signOutKey returns the key of the record which says that a session was signed out.
+func signOutKey(s *session) store.Key { return noteKey("signed out", hex.EncodeToString(s.nonce[:])) }
 
 // signedOutAnywhere reports whether any process has signed out the session.
 func (d *Desk) signedOutAnywhere(ctx context.Context, s *session) (bool, error) {
-	rec, err := d.note(ctx, outKey(s))
+	rec, err := d.loadNote(ctx, signOutKey(s))
 	if errors.Is(err, store.ErrUnread) {
 		return true, nil // the record exists, and only a sign-out of the session writes it
 	}
@@ -149,10 +149,10 @@ func (d *Desk) signedOutAnywhere(ctx context.Context, s *session) (bool, error) 
 
 // signOutEverywhere signs the session out for all processes.
 func (d *Desk) signOutEverywhere(ctx context.Context, s *session) error {
-	d.sessions.end(s, d.opts.Now())
+	d.sessions.signOut(s, d.opts.Now())
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
-	_, err := d.opts.Store.Do(ctx, outKey(s), store.Remember{Note: store.Note{ID: "out", Text: json.RawMessage("{}")}, Most: 1})
+	_, err := d.opts.Store.Do(ctx, signOutKey(s), store.Remember{Note: store.Note{ID: "out", Text: json.RawMessage("{}")}, Most: 1})
 	return err
 }
 
@@ -160,7 +160,7 @@ func (d *Desk) signOutEverywhere(ctx context.Context, s *session) error {
 // several.
 func (d *Desk) cookieOf(req *http.Request) string {
 	name := plainCookie
-	if d.secure(req) {
+	if d.isSecure(req) {
 		name = secureCookie
 	}
 	if all := req.CookiesNamed(name); len(all) == 1 {
@@ -172,7 +172,7 @@ func (d *Desk) cookieOf(req *http.Request) string {
 // setCookie sets the session cookie in the browser. If age is zero, it deletes the cookie.
 func (d *Desk) setCookie(w http.ResponseWriter, req *http.Request, value string, age time.Duration) {
 	c := &http.Cookie{Name: plainCookie, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, MaxAge: int(age / time.Second)}
-	if d.secure(req) {
+	if d.isSecure(req) {
 		c.Name, c.Secure = secureCookie, true
 	}
 	if age == 0 {
@@ -181,8 +181,8 @@ func (d *Desk) setCookie(w http.ResponseWriter, req *http.Request, value string,
 	http.SetCookie(w, c)
 }
 
-// signedOut refuses a request whose cookie is no longer valid, and deletes the cookie.
-func (d *Desk) signedOut(w http.ResponseWriter, req *http.Request) {
+// refuseSignedOut refuses a request whose cookie is no longer valid, and deletes the cookie.
+func (d *Desk) refuseSignedOut(w http.ResponseWriter, req *http.Request) {
 	d.setCookie(w, req, "", 0)
 	d.refuseUnknown(w, textSessionOver)
 }
@@ -196,7 +196,7 @@ func (d *Desk) signIn(w http.ResponseWriter, req *http.Request) {
 	case d.opts.Gate != nil:
 		refuse(w, http.StatusConflict, codeNoSessions, textNoSessions)
 		return
-	case !d.secure(req) && !local(req.Host):
+	case !d.isSecure(req) && !isLocalHost(req.Host):
 		refuse(w, http.StatusForbidden, codeNoTLS, textNoTLS)
 		return
 	case !d.read(w, req, &said):
@@ -212,7 +212,7 @@ func (d *Desk) signIn(w http.ResponseWriter, req *http.Request) {
 	if !d.mayChange(w, token.caller()) {
 		return
 	}
-	cookie, until := d.sessions.begin(token, d.opts.Now())
+	cookie, until := d.sessions.newCookie(token, d.opts.Now())
 	d.setCookie(w, req, cookie, sessionTime)
 	d.log.Info("signed in", "by", token.Name, "peer", req.RemoteAddr, "until", until)
 	w.WriteHeader(http.StatusNoContent)

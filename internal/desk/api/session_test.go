@@ -418,7 +418,7 @@ func FuzzCookie(f *testing.F) {
 	tokens.Set(list)
 	keys := &Keys{}
 	keys.Set([][]byte{[]byte("a key")})
-	s := &sessions{keys: keys, out: map[[16]byte]time.Time{}}
+	s := &sessions{keys: keys, signedOut: map[[16]byte]time.Time{}}
 	now := newClock().now()
 	plain := binary.BigEndian.AppendUint64(nil, uint64(now.Add(time.Hour).Unix()))
 	// not random, so that all processes of a fuzzer have the same

@@ -150,7 +150,7 @@ func TestListTellsNothingOfOthers(t *testing.T) {
 			empty[name+query] = ask(name, query)
 		}
 	}
-	for n := range maxLooked + 500 {
+	for n := range maxExamined + 500 {
 		p := pause(n, "refund", `{}`)
 		p.Origin.Agent = "secret"
 		r.open(n, p)
@@ -215,7 +215,7 @@ func TestListThatTakesTooLong(t *testing.T) {
 			for ; asked == 0 || cursor != ""; asked++ {
 				began := r.clock.now()
 				l := r.ask(200, "GET", "/v1/approvals?limit=50&cursor="+url.QueryEscape(cursor), as("other")...)
-				if took := r.clock.now().Sub(began); took > maxLooking+2*atOnce*time.Second {
+				if took := r.clock.now().Sub(began); took > maxSearchTime+2*concurrentLoads*time.Second {
 					t.Fatalf("an answer took %s", took)
 				}
 				if next := l.Get("next").Str; next != "" && next == cursor {
@@ -223,7 +223,7 @@ func TestListThatTakesTooLong(t *testing.T) {
 				}
 				got, cursor = append(got, ids(l)...), l.Get("next").Str
 			}
-			if !slices.Equal(got, want) || asked < 3000/(20+2*atOnce) || asked > 3000/20+2 {
+			if !slices.Equal(got, want) || asked < 3000/(20+2*concurrentLoads) || asked > 3000/20+2 {
 				t.Errorf("%d answers list %q, want %q", asked, got, want)
 			}
 		})

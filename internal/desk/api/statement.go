@@ -21,20 +21,20 @@ type sentItem struct {
 	call
 }
 
-// laySent adds to the question q what the agent has sent with it.
-func laySent(q *question, i *agui.Interrupt, r *room) {
+// addStatements adds to the question q what the agent has sent with it.
+func addStatements(q *question, i *agui.Interrupt, r *space) {
 	list, more := statement.Of(i)
 	for _, s := range list {
-		q.Grave = q.Grave || marks.Grave(s.Value, marks.JSON) || marks.Grave(s.Name, marks.Identifier)
-		if q.Cut {
+		q.Grave = q.Grave || marks.IsGrave(s.Value, marks.JSON) || marks.IsGrave(s.Name, marks.Identifier)
+		if q.IsShortened {
 			continue
 		}
 		one := sentItem{Path: strings.ToValidUTF8(s.Path, "\uFFFD")}
 		one.Name = strings.ToValidUTF8(s.Name, "\uFFFD")
 		one.NameMarks = marks.Find(one.Name, marks.Identifier)
 		laid := r.layout(s.Value)
-		one.Fields, one.Rest, one.Size = laid.Fields, laid.Rest, len(s.Value)
-		if s.Name != "" && r.whole {
+		one.Fields, one.HasMoreFields, one.Size = laid.Fields, laid.HasMore, len(s.Value)
+		if s.Name != "" && r.hasArguments {
 			if arguments, ok := plainArguments(s.Value); ok {
 				one.Arguments = arguments
 			}
@@ -42,7 +42,7 @@ func laySent(q *question, i *agui.Interrupt, r *room) {
 		q.Statements = append(q.Statements, one)
 	}
 	if n := len(q.Statements); more && n > 0 {
-		q.Statements[n-1].Rest = true
+		q.Statements[n-1].HasMoreFields = true
 	}
 }
 
@@ -53,9 +53,9 @@ func plainArguments(text string) (json.RawMessage, bool) {
 	return c.Arguments, c.Arguments != nil
 }
 
-// editable reports whether a person can approve a question with edited arguments: the schema allows
-// this, and the arguments that can be edited are known.
-func editable(i *agui.Interrupt) bool {
+// isEditable reports whether a person can approve a question with edited arguments: the schema
+// allows this, and the arguments that can be edited are known.
+func isEditable(i *agui.Interrupt) bool {
 	_, yes := agui.FormOfEdits(i.Schema())
 	switch {
 	case i.Yes == nil || yes == "" || len(i.Calls) > 1:
@@ -140,7 +140,7 @@ type edit struct {
 
 // editOf returns the arguments of an edited approval. It returns an empty edit if edited is false,
 // or if there are several tools.
-func editOf(edited bool, payload json.RawMessage, tools []string, r *room) (e edit) {
+func editOf(edited bool, payload json.RawMessage, tools []string, r *space) (e edit) {
 	if !edited || len(tools) > 1 {
 		return e
 	}
@@ -149,15 +149,15 @@ func editOf(edited bool, payload json.RawMessage, tools []string, r *room) (e ed
 		return e
 	}
 	e.Fields = r.layout(raw).Fields
-	if r.whole {
+	if r.hasArguments {
 		e.Arguments, _ = plainArguments(raw)
 	}
 	return e
 }
 
-// sentFile serves GET /v1/approvals/{id}/sent/{question}: the recorded metadata that the agent has
-// sent with a question, as a file.
-func (d *Desk) sentFile(w http.ResponseWriter, req *http.Request) {
+// serveSentFile serves GET /v1/approvals/{id}/sent/{question}: the recorded metadata that the agent
+// has sent with a question, as a file.
+func (d *Desk) serveSentFile(w http.ResponseWriter, req *http.Request) {
 	if i, ok := d.readQuestion(w, req); ok {
 		serveFile(w, "sent.txt", statement.Text(i))
 	}

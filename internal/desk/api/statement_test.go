@@ -68,21 +68,21 @@ func TestStatementsOfAnInbox(t *testing.T) {
 // data makes the question grave, even in a part that is not shown.
 func TestStatementsAreBounded(t *testing.T) {
 	r := inMemory(t)
-	long := strings.Repeat("x", fields.Whole.All)
+	long := strings.Repeat("x", fields.QuestionBounds.TotalText)
 	r.interrupt(1, `{"id":"q","metadata":{"langgraph":{"raw":{"a":"`+long+`","b":"\u202e"}}}}`, nil)
 	r.interrupt(2, `{"id":"q","metadata":{"langgraph":{"raw":{"a":"`+long[:1000]+`"}}}}`, nil)
 	list := r.ask(200, "GET", "/v1/approvals")
 	if q := list.Get("approvals.0.questions.0"); q.Get("statements").Exists() || !q.Get("cut").Bool() || !q.Get("grave").Bool() {
 		t.Errorf("in a list: %.200s", q)
 	}
-	if q := list.Get("approvals.1.questions.0"); len(q.Get("statements.0.fields.0.text").Str) != fields.Line.Text || !q.Get("statements.0.rest").Bool() {
+	if q := list.Get("approvals.1.questions.0"); len(q.Get("statements.0.fields.0.text").Str) != fields.LineBounds.Text || !q.Get("statements.0.rest").Bool() {
 		t.Errorf("in a list: %s", q)
 	}
 	s := r.ask(200, "GET", "/v1/approvals/"+id(1)).Get("questions.0.statements.0")
-	if len(s.Get("fields.0.text").Str) != fields.Whole.All || !s.Get("rest").Bool() {
+	if len(s.Get("fields.0.text").Str) != fields.QuestionBounds.TotalText || !s.Get("rest").Bool() {
 		t.Errorf("by itself it has %d bytes", len(s.Raw))
 	}
-	if got := r.file("/v1/approvals/" + id(1) + "/sent/q"); len(got) < fields.Whole.All || !strings.HasSuffix(got, `"b":"\u202e"}}}`) {
+	if got := r.file("/v1/approvals/" + id(1) + "/sent/q"); len(got) < fields.QuestionBounds.TotalText || !strings.HasSuffix(got, `"b":"\u202e"}}}`) {
 		t.Errorf("the file has %d bytes", len(got))
 	}
 }
@@ -140,7 +140,7 @@ func TestEditedDecision(t *testing.T) {
 	p.Interrupts[1].ID = "other"
 	r.open(1, p)
 	r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Decide{PauseID: pauseOf(1), Decisions: []agui.Decision{{
-		Question: "i1", Status: agui.Resolved, Verdict: approved, Edited: true, Digest: "d",
+		Question: "i1", Status: agui.Resolved, Verdict: outcomeApproved, Edited: true, Digest: "d",
 		Payload: json.RawMessage(`{"approved":true,"editedArgs":{"amount":125000,"currency":"JPY"}}`),
 	}}}))
 	for path, at := range map[string]string{"/v1/approvals": "approvals.0.", "/v1/approvals/" + id(1): ""} {

@@ -26,65 +26,65 @@ type Agent interface {
 type Options struct {
 	Store  store.Store
 	Agents map[string]Agent // keyed by the agents' names in records
-	Within time.Duration    // largest age of a decision that is carried; 0 means DefaultWithin
+	MaxAge time.Duration    // largest age of a decision that is carried; 0 means DefaultMaxAge
 	// time between two reads of the store's list of decided records; 0 means 2 s
-	Every time.Duration
-	Log   *slog.Logger
-	Now   func() time.Time // clock for the waits between two tries; nil means time.Now
+	PollInterval time.Duration
+	Log          *slog.Logger
+	Now          func() time.Time // clock for the waits between two tries; nil means time.Now
 }
 
-// DefaultWithin is the largest age of a decision that is carried without the chat. So an approval
+// DefaultMaxAge is the largest age of a decision that is carried without the chat. So an approval
 // from the morning is not carried out at night, nor is one that a restored backup brings back.
-const DefaultWithin = time.Hour
+const DefaultMaxAge = time.Hour
 
 const (
-	every = 2 * time.Second
-	// atOnce is the largest number of runs without a client that one agent has at the same time.
-	// Each agent has its own limit, so a slow agent does not delay the others.
-	atOnce = 8
-	// remembered is the largest number of pauses for which the Carrier remembers its tries.
-	remembered = 10_000
+	pollInterval = 2 * time.Second
+	// concurrentRuns is the largest number of runs without a client that one agent has at the same
+	// time. Each agent has its own limit, so a slow agent does not delay the others.
+	concurrentRuns = 8
+	// maxRemembered is the largest number of pauses for which the Carrier remembers its tries.
+	maxRemembered = 10_000
 )
 
-// waits has the times between the tries of one pause. After the last try, only the chat's next
+// tryDelays has the times between the tries of one pause. After the last try, only the chat's next
 // request carries the pause.
-var waits = [...]time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute}
+var tryDelays = [...]time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute}
 
 // A Carrier looks for decided pauses, and makes their agents send the answers.
 type Carrier struct {
-	o     Options
-	kick  chan store.Key
-	room  map[string]chan struct{} // limits the runs of each agent, by its name
-	clock store.Clock
+	options Options
+	kick    chan store.Key
+	slots   map[string]chan struct{} // limits the runs of each agent, by its name
+	clock   store.Clock
 
-	mu   sync.Mutex
-	seen map[store.Key]*tries
+	mu    sync.Mutex
+	tries map[store.Key]*tries
 }
 
 // tries has the number of tries of one pause, and when the next one is due.
 type tries struct {
-	pause  string
-	opened time.Time
-	n      int
-	next   time.Time
-	under  bool // a try is under way
-	over   bool // no further try: the pause waits for the chat
+	pause        string
+	opened       time.Time
+	count        int
+	next         time.Time
+	isRunning    bool // a try is under way
+	waitsForChat bool // no further try: the pause waits for the chat
 }
 
 // New returns a Carrier. It does nothing until Run is called.
 func New(o Options) *Carrier {
-	if o.Within <= 0 {
-		o.Within = DefaultWithin
+	if o.MaxAge <= 0 {
+		o.MaxAge = DefaultMaxAge
 	}
-	if o.Every <= 0 {
-		o.Every = every
+	if o.PollInterval <= 0 {
+		o.PollInterval = pollInterval
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	c := &Carrier{o: o, kick: make(chan store.Key, 64), room: make(map[string]chan struct{}, len(o.Agents)), seen: map[store.Key]*tries{}}
+	c := &Carrier{options: o, kick: make(chan store.Key, 64), slots: make(map[string]chan struct{}, len(o.Agents)), tries: map[store.Key]*tries{}}
 	for name := range o.Agents {
-		c.room[name] = make(chan struct{}, atOnce)
+		c.slots[name] = make(chan struct{}, concurrentRuns)
 	}
 	return c
 }
@@ -103,7 +103,7 @@ func (c *Carrier) Kick(key store.Key) {
 func (c *Carrier) Run(ctx context.Context) {
 	var runs sync.WaitGroup
 	defer runs.Wait()
-	t := time.NewTicker(c.o.Every)
+	t := time.NewTicker(c.options.PollInterval)
 	defer t.Stop()
 	for {
 		select {
@@ -112,22 +112,22 @@ func (c *Carrier) Run(ctx context.Context) {
 		case key := <-c.kick:
 			c.try(ctx, key, &runs)
 		case <-t.C:
-			c.look(ctx, &runs)
+			c.tryDue(ctx, &runs)
 		}
 	}
 }
 
-// look tries every pause whose next try is due.
-func (c *Carrier) look(ctx context.Context, runs *sync.WaitGroup) {
-	q := store.Query{Due: c.clock.Time(ctx, c.o.Store, c.o.Now()), Limit: store.MaxPage}
+// tryDue tries every pause whose next try is due.
+func (c *Carrier) tryDue(ctx context.Context, runs *sync.WaitGroup) {
+	q := store.Query{Due: c.clock.Time(ctx, c.options.Store, c.options.Now()), Limit: store.MaxPage}
 	for {
-		page, err := c.o.Store.List(ctx, q)
+		page, err := c.options.Store.List(ctx, q)
 		if err != nil {
-			c.o.Log.Debug("what is decided cannot be asked for", "err", err)
+			c.options.Log.Debug("what is decided cannot be asked for", "err", err)
 			return
 		}
 		for _, row := range page.Rows {
-			if c.waits(row) {
+			if c.isWaiting(row) {
 				continue
 			}
 			c.try(ctx, row.Key, runs)
@@ -138,42 +138,42 @@ func (c *Carrier) look(ctx context.Context, runs *sync.WaitGroup) {
 	}
 }
 
-// waits reports whether the next try of a record is not due yet, as far as the Carrier knows
+// isWaiting reports whether the next try of a record is not due yet, as far as the Carrier knows
 // without loading the record.
-func (c *Carrier) waits(row store.Row) bool {
+func (c *Carrier) isWaiting(row store.Row) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := c.seen[row.Key]
-	return t != nil && t.opened.Equal(row.Opened) && (t.under || t.over || c.o.Now().Before(t.next))
+	t := c.tries[row.Key]
+	return t != nil && t.opened.Equal(row.Opened) && (t.isRunning || t.waitsForChat || c.options.Now().Before(t.next))
 }
 
 // try makes the record's agent carry the record's pause, if this is allowed now.
 func (c *Carrier) try(ctx context.Context, key store.Key, runs *sync.WaitGroup) {
-	rec, err := c.o.Store.Load(ctx, key, "")
+	rec, err := c.options.Store.Load(ctx, key, "")
 	if err != nil || rec.State != store.Open || !rec.Pause.Decided() || rec.Pause.Origin == nil {
 		return
 	}
 	p := rec.Pause
-	agent, ours := c.o.Agents[p.Origin.Agent]
+	agent, ours := c.options.Agents[p.Origin.Agent]
 	if !ours {
 		return // another process serves the agent
 	}
 	// The age of the oldest decision counts: a yes from the morning must not be carried out at
 	// night just because another question of the pause is decided at night.
-	if oldest := p.Decisions[0].At; !rec.Now.Before(oldest.Add(c.o.Within)) {
-		if c.begins(key, p) {
-			c.o.Log.Warn(logTooOld, "pause", p.ID, "decided", oldest)
-			c.ends(key, true)
+	if oldest := p.Decisions[0].At; !rec.Now.Before(oldest.Add(c.options.MaxAge)) {
+		if c.beginTry(key, p) {
+			c.options.Log.Warn(logTooOld, "pause", p.ID, "decided", oldest)
+			c.endTry(key, true)
 		}
 		return
 	}
-	room := c.room[p.Origin.Agent]
+	room := c.slots[p.Origin.Agent]
 	select {
 	case room <- struct{}{}:
 	default:
 		return // a later look finds the pause again
 	}
-	if !c.begins(key, p) {
+	if !c.beginTry(key, p) {
 		<-room
 		return
 	}
@@ -188,67 +188,67 @@ func (c *Carrier) carry(ctx context.Context, agent Agent, key store.Key, pauseID
 	err := agent.Carry(ctx, key)
 	switch {
 	case errors.Is(err, door.ErrChat):
-		c.o.Log.Info("what was decided waits for the chat", "pause", pauseID, "why", err)
-		c.ends(key, true)
+		c.options.Log.Info("what was decided waits for the chat", "pause", pauseID, "why", err)
+		c.endTry(key, true)
 		return
 	case errors.Is(err, door.ErrHome):
-		c.ends(key, true)
+		c.endTry(key, true)
 		return
 	case errors.Is(err, door.ErrUndecided):
 		c.forget(key)
 		return
 	case err != nil:
-		c.o.Log.Warn(logNotCarried, "pause", pauseID, "err", err)
+		c.options.Log.Warn(logNotCarried, "pause", pauseID, "err", err)
 	}
-	rec, err := c.o.Store.Load(context.WithoutCancel(ctx), key, "")
+	rec, err := c.options.Store.Load(context.WithoutCancel(ctx), key, "")
 	if err == nil && (rec.Pause == nil || rec.Pause.ID != pauseID) {
 		c.forget(key) // the pause has ended
 		return
 	}
-	c.ends(key, false)
+	c.endTry(key, false)
 }
 
-// begins counts a try of a pause. It returns false if no try is due now.
-func (c *Carrier) begins(key store.Key, p *agui.Pause) bool {
+// beginTry counts a try of a pause. It returns false if no try is due now.
+func (c *Carrier) beginTry(key store.Key, p *agui.Pause) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := c.seen[key]
+	t := c.tries[key]
 	if t == nil || t.pause != p.ID {
-		if len(c.seen) >= remembered {
-			clear(c.seen)
+		if len(c.tries) >= maxRemembered {
+			clear(c.tries)
 		}
 		t = &tries{pause: p.ID, opened: p.Opened}
-		c.seen[key] = t
+		c.tries[key] = t
 	}
-	if t.under || t.over || c.o.Now().Before(t.next) {
+	if t.isRunning || t.waitsForChat || c.options.Now().Before(t.next) {
 		return false
 	}
-	t.under = true
+	t.isRunning = true
 	return true
 }
 
-// ends notes that a try has left the pause open. over means that there is no further try, so the
-// pause waits for the chat.
-func (c *Carrier) ends(key store.Key, over bool) {
+// endTry notes that a try has left the pause open. waitsForChat means that there is no further try,
+// so the pause waits for the chat.
+func (c *Carrier) endTry(key store.Key, waitsForChat bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := c.seen[key]
+	t := c.tries[key]
 	if t == nil {
 		return
 	}
-	t.under = false
-	if t.over = over || t.n >= len(waits); t.over {
-		if !over {
-			c.o.Log.Warn(logNoMoreTries, "pause", t.pause, "tries", t.n+1)
+	t.isRunning = false
+	if t.waitsForChat = waitsForChat || t.count >= len(tryDelays); t.waitsForChat {
+		if !waitsForChat {
+			c.options.Log.Warn(logNoMoreTries, "pause", t.pause, "tries", t.count+1)
 		}
 		return
 	}
-	t.next = c.o.Now().Add(waits[t.n])
-	t.n++
+	t.next = c.options.Now().Add(tryDelays[t.count])
+	t.count++
 }
 
 func (c *Carrier) forget(key store.Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.seen, key)
+	delete(c.tries, key)
 }

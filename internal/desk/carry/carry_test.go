@@ -119,11 +119,11 @@ func TestCarrier(t *testing.T) {
 		},
 		"what was given back is tried again, not for ever": {
 			func(*world, store.Key) error { return nil },
-			func(w *world) { w.decided("a", "ours") }, 50 * time.Minute, map[string]int{"a": 1 + len(waits)},
+			func(w *world) { w.decided("a", "ours") }, 50 * time.Minute, map[string]int{"a": 1 + len(tryDelays)},
 		},
 		"so is an error of the store": {
 			func(*world, store.Key) error { return context.DeadlineExceeded },
-			func(w *world) { w.decided("a", "ours") }, 50 * time.Minute, map[string]int{"a": 1 + len(waits)},
+			func(w *world) { w.decided("a", "ours") }, 50 * time.Minute, map[string]int{"a": 1 + len(tryDelays)},
 		},
 		"an old decision waits for the chat": {
 			func(w *world, key store.Key) error { return w.end(key) },
@@ -186,7 +186,7 @@ func TestManyAtOnce(t *testing.T) {
 			w.c.Kick(store.Key(fmt.Sprint(n)))
 		}
 		got := w.run(10 * time.Minute)
-		if len(got) != 30 || w.most != atOnce {
+		if len(got) != 30 || w.most != concurrentRuns {
 			t.Errorf("%d carried, %d at once", len(got), w.most)
 		}
 		for key, n := range got {
@@ -206,14 +206,14 @@ func TestSlowAgent(t *testing.T) {
 			}
 			return w.end(key)
 		})
-		w.c = New(Options{Store: w.store, Agents: map[string]Agent{"slow": w, "ours": w}, Log: w.c.o.Log})
-		for n := range 2 * atOnce {
+		w.c = New(Options{Store: w.store, Agents: map[string]Agent{"slow": w, "ours": w}, Log: w.c.options.Log})
+		for n := range 2 * concurrentRuns {
 			w.decided(store.Key(fmt.Sprint("slow ", n)), "slow")
 		}
 		time.Sleep(time.Second)
 		w.decided("a", "ours")
 		got := w.run(10 * time.Second)
-		if got["a"] != 1 || len(got) != 1+atOnce {
+		if got["a"] != 1 || len(got) != 1+concurrentRuns {
 			t.Errorf("tried %v", got)
 		}
 	})
@@ -242,9 +242,9 @@ func TestClocksThatDiffer(t *testing.T) {
 	for _, off := range []time.Duration{-time.Hour, -30 * time.Second, 0, 30 * time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, func(w *world, key store.Key) error { return w.end(key) })
-			w.c.o.Now = func() time.Time { return time.Now().Add(off) }
+			w.c.options.Now = func() time.Time { return time.Now().Add(off) }
 			counted := &counting{Store: w.store}
-			w.c.o.Store = counted
+			w.c.options.Store = counted
 			w.decided("a", "ours")
 			if got := w.run(5 * time.Second); got["a"] != 1 {
 				t.Errorf("a clock that is off by %s: tried %v", off, got)

@@ -48,49 +48,49 @@ type Field struct {
 	// Text is the content of a text, or the JSON of another value. It is "" for an object or array
 	// whose members are fields.
 	Text string `json:"text"`
-	// JSON means that Text is JSON as it was recorded, and not the content of a text.
-	JSON bool `json:"json,omitempty"`
-	// Twice means that the object has this key more than once.
-	Twice bool `json:"twice,omitempty"`
-	// Salient means that the value is an amount or a count. Currency is the value of a field with
+	// IsJSON means that Text is JSON as it was recorded, and not the content of a text.
+	IsJSON bool `json:"json,omitempty"`
+	// IsRepeated means that the object has this key more than once.
+	IsRepeated bool `json:"twice,omitempty"`
+	// IsSalient means that the value is an amount or a count. Currency is the value of a field with
 	// its currency in the same object, or "".
-	Salient  bool   `json:"salient,omitempty"`
-	Currency string `json:"currency,omitempty"`
+	IsSalient bool   `json:"salient,omitempty"`
+	Currency  string `json:"currency,omitempty"`
 	// Marks has the parts of Text that are hidden or look like something else. KeyMarks has such
 	// parts of Key.
 	Marks    []marks.Mark `json:"marks,omitempty"`
 	KeyMarks []marks.Mark `json:"keyMarks,omitempty"`
-	// Truncated means that Text is only the beginning of the value. Size is the size of the whole
+	// IsTruncated means that Text is only the beginning of the value. Size is the size of the whole
 	// value in bytes.
-	Truncated bool `json:"truncated,omitempty"`
-	Size      int  `json:"size"`
+	IsTruncated bool `json:"truncated,omitempty"`
+	Size        int  `json:"size"`
 }
 
 // Bounds limit the size of a Layout.
 type Bounds struct {
-	Fields int // largest number of fields
-	Text   int // largest number of bytes of text in one field
-	All    int // largest number of bytes of text in all fields
+	Fields    int // largest number of fields
+	Text      int // largest number of bytes of text in one field
+	TotalText int // largest number of bytes of text in all fields
 }
 
-// Whole has the bounds for a person who reads one question, and Line those for a person who reads a
-// list.
+// QuestionBounds has the bounds for a person who reads one question, and LineBounds those for a
+// person who reads a list.
 var (
-	Whole = Bounds{Fields: 400, Text: 100 << 10, All: 100 << 10}
-	Line  = Bounds{Fields: 12, Text: 160, All: 1 << 10}
+	QuestionBounds = Bounds{Fields: 400, Text: 100 << 10, TotalText: 100 << 10}
+	LineBounds     = Bounds{Fields: 12, Text: 160, TotalText: 1 << 10}
 )
 
 // A Layout has everything that is shown of the arguments.
 type Layout struct {
 	Fields []Field
-	// Rest means that the arguments have more fields, or that a field has more text, than is shown.
-	Rest bool
-	Text int // number of bytes of text in the fields
+	// HasMore means that the arguments have more fields, or that a field has more text, than is shown.
+	HasMore bool
+	Text    int // number of bytes of text in the fields
 }
 
-// deepest is the depth from which on an object or an array is shown as JSON, without fields of its
+// maxDepth is the depth from which on an object or an array is shown as JSON, without fields of its
 // own. Each level of fields costs a pass over the bytes.
-const deepest = 3
+const maxDepth = 3
 
 // maxKey is the largest number of bytes that are shown of a key.
 const maxKey = 96
@@ -100,13 +100,13 @@ const maxKey = 96
 func Of(args string, b Bounds) Layout {
 	l := layout{bounds: b}
 	switch {
-	case args == "" || l.full():
+	case args == "" || l.isFull():
 	case !agui.ValidText(args):
-		l.text("", "", 0, Code, args, false)
+		l.addText("", "", 0, Code, args, false)
 	case gjson.Parse(args).IsObject():
-		l.members("", 0, strings.TrimSpace(args))
+		l.addMembers("", 0, strings.TrimSpace(args))
 	default:
-		l.value("", "", 0, strings.TrimSpace(args))
+		l.addValue("", "", 0, strings.TrimSpace(args))
 	}
 	return l.Layout
 }
@@ -116,15 +116,15 @@ type layout struct {
 	bounds Bounds
 }
 
-// full reports whether the layout can have no more fields. If so, it sets Rest.
-func (l *layout) full() bool {
+// isFull reports whether the layout can have no more fields. If so, it sets HasMore.
+func (l *layout) isFull() bool {
 	full := len(l.Fields) >= l.bounds.Fields
-	l.Rest = l.Rest || full
+	l.HasMore = l.HasMore || full
 	return full
 }
 
-// members adds a field for each member of an object, which must be valid JSON.
-func (l *layout) members(path string, depth int, object string) {
+// addMembers adds a field for each member of an object, which must be valid JSON.
+func (l *layout) addMembers(path string, depth int, object string) {
 	times, currency := map[string]int{}, ""
 	for m := agui.MembersIn(object); m.Next(); {
 		name := textOf(m.Key)
@@ -133,41 +133,41 @@ func (l *layout) members(path string, depth int, object string) {
 		}
 	}
 	for m := agui.MembersIn(object); m.Next(); {
-		if l.full() {
+		if l.isFull() {
 			return
 		}
 		name, at := textOf(m.Key), len(l.Fields)
 		key := cutText(name, maxKey)
-		l.value(member(path, key), key, depth, m.Value)
+		l.addValue(member(path, key), key, depth, m.Value)
 		f := &l.Fields[at]
-		f.Twice = times[name] > 1
+		f.IsRepeated = times[name] > 1
 		f.KeyMarks = marks.Find(key, marks.Identifier)
-		if f.Salient = isAmount(name, f); f.Salient {
+		if f.IsSalient = isAmount(name, f); f.IsSalient {
 			f.Currency = currency
 		}
 	}
 }
 
-func (l *layout) elements(path string, depth int, array string) {
+func (l *layout) addElements(path string, depth int, array string) {
 	n := 0
 	gjson.Parse(array).ForEach(func(_, value gjson.Result) bool {
-		if l.full() {
+		if l.isFull() {
 			return false
 		}
-		l.value(element(path, n), "", depth, value.Raw)
+		l.addValue(element(path, n), "", depth, value.Raw)
 		n++
 		return true
 	})
 }
 
-// value adds the field of one value, which must be valid JSON.
-func (l *layout) value(path, key string, depth int, raw string) {
+// addValue adds the field of one value, which must be valid JSON.
+func (l *layout) addValue(path, key string, depth int, raw string) {
 	switch raw[0] {
 	case '"':
 		if text := textOf(raw); text == "" {
-			l.text(path, key, depth, Empty, raw, true)
+			l.addText(path, key, depth, Empty, raw, true)
 		} else {
-			l.text(path, key, depth, kindOf(key, text), text, false)
+			l.addText(path, key, depth, kindOf(key, text), text, false)
 		}
 	case '{', '[':
 		kind := Object
@@ -176,42 +176,42 @@ func (l *layout) value(path, key string, depth int, raw string) {
 		}
 		switch {
 		case strings.TrimSpace(raw[1:len(raw)-1]) == "":
-			l.text(path, key, depth, Empty, raw[:1]+raw[len(raw)-1:], true)
-		case depth >= deepest:
-			l.text(path, key, depth, Code, indentJSON(raw), true)
+			l.addText(path, key, depth, Empty, raw[:1]+raw[len(raw)-1:], true)
+		case depth >= maxDepth:
+			l.addText(path, key, depth, Code, indentJSON(raw), true)
 		default:
 			l.Fields = append(l.Fields, Field{Path: path, Key: key, Depth: depth, Kind: kind, Size: len(raw)})
 			if kind == Object {
-				l.members(path, depth+1, raw)
+				l.addMembers(path, depth+1, raw)
 			} else {
-				l.elements(path, depth+1, raw)
+				l.addElements(path, depth+1, raw)
 			}
 		}
 	case 't', 'f':
-		l.text(path, key, depth, Boolean, raw, true)
+		l.addText(path, key, depth, Boolean, raw, true)
 	case 'n':
-		l.text(path, key, depth, Null, raw, true)
+		l.addText(path, key, depth, Null, raw, true)
 	default:
-		l.text(path, key, depth, Number, raw, true)
+		l.addText(path, key, depth, Number, raw, true)
 	}
 }
 
-// text adds a field with as much of the text as the bounds allow.
-func (l *layout) text(path, key string, depth int, kind Kind, text string, isJSON bool) {
+// addText adds a field with as much of the text as the bounds allow.
+func (l *layout) addText(path, key string, depth int, kind Kind, text string, isJSON bool) {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	f := Field{Path: path, Key: key, Depth: depth, Kind: kind, Text: text, JSON: isJSON, Size: len(text)}
-	f.Marks = marks.Find(text, howOf(kind, text, isJSON))
-	if room := min(l.bounds.Text, max(l.bounds.All-l.Text, 0)); len(text) > room {
-		f.Text, f.Truncated, l.Rest = head(text, room), true, true
-		f.Marks = marks.Before(f.Marks, utf8.RuneCountInString(f.Text))
+	f := Field{Path: path, Key: key, Depth: depth, Kind: kind, Text: text, IsJSON: isJSON, Size: len(text)}
+	f.Marks = marks.Find(text, readingOf(kind, text, isJSON))
+	if room := min(l.bounds.Text, max(l.bounds.TotalText-l.Text, 0)); len(text) > room {
+		f.Text, f.IsTruncated, l.HasMore = head(text, room), true, true
+		f.Marks = marks.WithinFirst(f.Marks, utf8.RuneCountInString(f.Text))
 	}
 	l.Text += len(f.Text)
 	l.Fields = append(l.Fields, f)
 }
 
-// howOf returns how to search a text for marks. In a name, such as an address or an id, letters of
-// other scripts are suspicious too, even if they form a whole word.
-func howOf(kind Kind, text string, isJSON bool) marks.How {
+// readingOf returns how to search a text for marks. In a name, such as an address or an id, letters
+// of other scripts are suspicious too, even if they form a whole word.
+func readingOf(kind Kind, text string, isJSON bool) marks.Reading {
 	switch {
 	case isJSON:
 		return marks.JSON
@@ -226,7 +226,7 @@ func isASCIILetter(r rune) bool { return 'a' <= r|0x20 && r|0x20 <= 'z' }
 // indentJSON indents JSON without changing its tokens. It returns raw unchanged if the text is
 // short, or so large that indenting costs too much.
 func indentJSON(raw string) string {
-	if len(raw) <= short || len(raw) > judged {
+	if len(raw) <= maxLineText || len(raw) > judgedBytes {
 		return raw
 	}
 	depth, deepest := 0, 0
@@ -259,20 +259,20 @@ func textOf(raw string) (text string) {
 	return text
 }
 
-// head returns the beginning of a text: at most the first most bytes, and no part of a character.
-func head(text string, most int) string {
-	if len(text) <= most {
+// head returns the beginning of a text: at most the first limit bytes, and no part of a character.
+func head(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
 	}
-	return text[:most]
+	return text[:limit]
 }
 
-func cutText(text string, most int) string {
-	if len(text) <= most {
+func cutText(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	return head(text, most) + "…"
+	return head(text, limit) + "…"
 }

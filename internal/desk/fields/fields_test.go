@@ -18,20 +18,20 @@ func shown(l Layout) string {
 	var b strings.Builder
 	for _, f := range l.Fields {
 		fmt.Fprintf(&b, "%d %s [%s] %s %q", f.Depth, f.Path, f.Key, f.Kind, f.Text)
-		for what, is := range map[string]bool{" twice": f.Twice} {
+		for what, is := range map[string]bool{" twice": f.IsRepeated} {
 			if is {
 				b.WriteString(what)
 			}
 		}
-		if f.Salient {
+		if f.IsSalient {
 			b.WriteString(" salient " + f.Currency)
 		}
-		if f.Truncated {
+		if f.IsTruncated {
 			fmt.Fprintf(&b, " of %d", f.Size)
 		}
 		b.WriteByte('\n')
 	}
-	if l.Rest {
+	if l.HasMore {
 		b.WriteString("rest\n")
 	}
 	return b.String()
@@ -99,7 +99,7 @@ func TestLayout(t *testing.T) {
 `},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := "\n" + shown(Of(test.args, Whole)); got != test.want {
+			if got := "\n" + shown(Of(test.args, QuestionBounds)); got != test.want {
 				t.Errorf("got %s\nwant %s", got, test.want)
 			}
 		})
@@ -138,7 +138,7 @@ func TestKinds(t *testing.T) {
 // TestMarksOfFields: the texts and the keys of fields must have their marks. Keys, and texts that
 // look like names, are checked as identifiers.
 func TestMarksOfFields(t *testing.T) {
-	l := Of("{\"\u0430mount\":1,\"to\":\"\u0440\u0430\u0443\u0440\u0430.com\",\"note\":\"pay \\u202e1\",\"x\":{\"y\":{\"z\":{\"deep\":\"\\u202e\"}}},\"word\":\"\u0441\u043e\u0440\"}", Whole)
+	l := Of("{\"\u0430mount\":1,\"to\":\"\u0440\u0430\u0443\u0440\u0430.com\",\"note\":\"pay \\u202e1\",\"x\":{\"y\":{\"z\":{\"deep\":\"\\u202e\"}}},\"word\":\"\u0441\u043e\u0440\"}", QuestionBounds)
 	var got []string
 	for _, f := range l.Fields {
 		for _, m := range f.KeyMarks {
@@ -152,30 +152,30 @@ func TestMarksOfFields(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	l = Of(`{"a":"`+strings.Repeat("x", 100)+"\u202E\"}", Bounds{Fields: 1, Text: 10, All: 10})
-	if m := l.Fields[0].Marks; len(m) != 1 || m[0].Kind != marks.More || m[0].Class != marks.A {
+	l = Of(`{"a":"`+strings.Repeat("x", 100)+"\u202E\"}", Bounds{Fields: 1, Text: 10, TotalText: 10})
+	if m := l.Fields[0].Marks; len(m) != 1 || m[0].Kind != marks.More || m[0].Class != marks.ClassA {
 		t.Errorf("behind what is shown: %+v", m)
 	}
 }
 
 // TestBounds: a text over the limit must be cut, and fields over the limit must be left out.
-// Truncated and Rest must report this.
+// IsTruncated and HasMore must report this.
 func TestBounds(t *testing.T) {
-	l := Of(`{"a":"`+strings.Repeat("ä", 60<<10)+`","b":"`+strings.Repeat("x", 100)+`","c":1}`, Whole)
-	if f := l.Fields[0]; !f.Truncated || f.Size != 120<<10 || len(f.Text) != 100<<10 || !utf8.ValidString(f.Text) {
-		t.Errorf("%d bytes of %d, %v", len(f.Text), f.Size, f.Truncated)
+	l := Of(`{"a":"`+strings.Repeat("ä", 60<<10)+`","b":"`+strings.Repeat("x", 100)+`","c":1}`, QuestionBounds)
+	if f := l.Fields[0]; !f.IsTruncated || f.Size != 120<<10 || len(f.Text) != 100<<10 || !utf8.ValidString(f.Text) {
+		t.Errorf("%d bytes of %d, %v", len(f.Text), f.Size, f.IsTruncated)
 	}
-	if f := l.Fields[1]; !f.Truncated || f.Text != "" || f.Size != 100 {
+	if f := l.Fields[1]; !f.IsTruncated || f.Text != "" || f.Size != 100 {
 		t.Errorf("no room is left for %q of %d", f.Text, f.Size)
 	}
-	if !l.Rest || len(l.Fields) != 3 {
-		t.Errorf("rest %v, %d fields", l.Rest, len(l.Fields))
+	if !l.HasMore || len(l.Fields) != 3 {
+		t.Errorf("rest %v, %d fields", l.HasMore, len(l.Fields))
 	}
-	l = Of("["+strings.Repeat("1,", 1000)+"1]", Bounds{Fields: 5, Text: 10, All: 100})
-	if len(l.Fields) != 5 || !l.Rest {
-		t.Errorf("%d fields, rest %v", len(l.Fields), l.Rest)
+	l = Of("["+strings.Repeat("1,", 1000)+"1]", Bounds{Fields: 5, Text: 10, TotalText: 100})
+	if len(l.Fields) != 5 || !l.HasMore {
+		t.Errorf("%d fields, rest %v", len(l.Fields), l.HasMore)
 	}
-	l = Of(`{"`+strings.Repeat("k", 5000)+`":{"`+strings.Repeat("l", 5000)+`":1}}`, Whole)
+	l = Of(`{"`+strings.Repeat("k", 5000)+`":{"`+strings.Repeat("l", 5000)+`":1}}`, QuestionBounds)
 	if f := l.Fields[1]; len(f.Path) > 2*maxKey+20 {
 		t.Errorf("a path of %d bytes", len(f.Path))
 	}
@@ -185,8 +185,8 @@ func TestBounds(t *testing.T) {
 // numbers.
 func TestDeepIsIndented(t *testing.T) {
 	deep := `{"numbers":[1.10,1e400],"text":"` + strings.Repeat("x", 80) + `"}`
-	l := Of(`{"a":{"b":{"c":{"d":`+deep+`}}}}`, Whole)
-	if f := l.Fields[len(l.Fields)-1]; f.Kind != Code || !f.JSON || !strings.Contains(f.Text, "\n    1.10,\n    1e400\n") {
+	l := Of(`{"a":{"b":{"c":{"d":`+deep+`}}}}`, QuestionBounds)
+	if f := l.Fields[len(l.Fields)-1]; f.Kind != Code || !f.IsJSON || !strings.Contains(f.Text, "\n    1.10,\n    1e400\n") {
 		t.Errorf("%+v", f)
 	}
 }
@@ -203,9 +203,9 @@ func TestHostile(t *testing.T) {
 			open := strings.Repeat(part, n)
 			whole := `{"a":` + string(agui.MustMarshal(open)) + `,"b":[` + strings.Repeat("1,", n) + `1]` + strings.Repeat(`,"k":{}`, n) + `}`
 			before := hostile.ProcessorTime(t)
-			Of(open, Whole)
-			Of(whole, Whole)
-			Of(strings.Repeat(part, 500)+`"`, Whole)
+			Of(open, QuestionBounds)
+			Of(whole, QuestionBounds)
+			Of(strings.Repeat(part, 500)+`"`, QuestionBounds)
 			if took := hostile.ProcessorTime(t) - before; took > hostile.Limit {
 				t.Errorf("it took %v", took)
 			}
@@ -218,19 +218,19 @@ func FuzzOf(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, args string) {
-		for _, b := range []Bounds{Whole, Line, {Fields: 3, Text: 5, All: 9}, {}} {
+		for _, b := range []Bounds{QuestionBounds, LineBounds, {Fields: 3, Text: 5, TotalText: 9}, {}} {
 			l := Of(args, b)
 			text := 0
 			for _, one := range l.Fields {
 				text += len(one.Text)
-				if !utf8.ValidString(one.Text) || !utf8.ValidString(one.Key) || len(one.Text) > b.Text || one.Truncated != (len(one.Text) < one.Size && one.Kind != Object && one.Kind != Array) {
+				if !utf8.ValidString(one.Text) || !utf8.ValidString(one.Key) || len(one.Text) > b.Text || one.IsTruncated != (len(one.Text) < one.Size && one.Kind != Object && one.Kind != Array) {
 					t.Fatalf("%+v", one)
 				}
-				if one.JSON && !one.Truncated && !json.Valid([]byte(one.Text)) {
+				if one.IsJSON && !one.IsTruncated && !json.Valid([]byte(one.Text)) {
 					t.Fatalf("no JSON: %+v", one)
 				}
 			}
-			if len(l.Fields) > b.Fields || text > b.All || text != l.Text {
+			if len(l.Fields) > b.Fields || text > b.TotalText || text != l.Text {
 				t.Fatalf("%d fields, %d bytes", len(l.Fields), text)
 			}
 		}

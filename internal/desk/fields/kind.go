@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	short  = 80       // longest text, in characters, that is shown on one line
-	judged = 16 << 10 // number of bytes at the beginning of a text that decide its kind
+	maxLineText = 80       // longest text, in characters, that is shown on one line
+	judgedBytes = 16 << 10 // number of bytes at the beginning of a text that decide its kind
 )
 
 // kindOf guesses how a text is best shown. If the guess is wrong, the text is still shown
 // completely.
 func kindOf(key, text string) Kind {
-	begins := head(text, judged)
+	begins := head(text, judgedBytes)
 	lines := strings.ContainsAny(begins, "\n\r")
 	switch {
-	case !lines && len(text) <= judged && utf8.RuneCountInString(text) <= short:
+	case !lines && len(text) <= judgedBytes && utf8.RuneCountInString(text) <= maxLineText:
 		return String
 	case lines && isDiff(begins):
 		return Diff

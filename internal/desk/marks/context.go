@@ -17,23 +17,24 @@ const (
 	cancelTag  = 0xE007F
 )
 
-// modifies reports whether a character changes the emoji before it: it is a variation selector or a
-// skin tone.
-func modifies(r rune) bool {
+// isModifier reports whether a character changes the emoji before it: it is a variation selector or
+// a skin tone.
+func isModifier(r rune) bool {
 	return r == vs15 || r == vs16 || r >= 0x1F3FB && r <= 0x1F3FF
 }
 
-// free reports whether a character of the table is harmless because of the characters around it.
-func (s *scanner) free(kind Kind, r rune, size int) bool {
+// isHarmless reports whether a character of the table is harmless because of the characters around
+// it.
+func (s *scanner) isHarmless(kind Kind, r rune, size int) bool {
 	next, _, _ := s.read(s.i + size)
 	switch kind {
 	case Control:
 		return r == '\r' && next == '\n'
 	case Joiner:
-		if r == zwj && unicode.Is(pictures, s.base) && (s.prev == s.base || modifies(s.prev)) && unicode.Is(pictures, next) {
+		if r == zwj && unicode.Is(pictures, s.base) && (s.prev == s.base || isModifier(s.prev)) && unicode.Is(pictures, next) {
 			return true
 		}
-		return joins(s.prev, next)
+		return joinerMatters(s.prev, next)
 	case Variation:
 		switch {
 		case r == vs15 || r == vs16:
@@ -53,8 +54,9 @@ func (s *scanner) free(kind Kind, r rune, size int) bool {
 	return false
 }
 
-// joins reports whether a joiner between the characters prev and next changes how they are written.
-func joins(prev, next rune) bool {
+// joinerMatters reports whether a joiner between the characters prev and next changes how they are
+// written.
+func joinerMatters(prev, next rune) bool {
 	if !isLetterOrMark(prev) {
 		return false
 	}

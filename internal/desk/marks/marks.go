@@ -19,11 +19,11 @@ import (
 // A Class is the severity of a mark.
 type Class string
 
-// A means that a person cannot see what the text is. B means that the text is not what it seems,
-// but this is mostly harmless.
+// ClassA means that a person cannot see what the text is. ClassB means that the text is not what it
+// seems, but this is mostly harmless.
 const (
-	A Class = "A"
-	B Class = "B"
+	ClassA Class = "A"
+	ClassB Class = "B"
 )
 
 // A Mark is a sequence of marked characters in a text.
@@ -40,14 +40,14 @@ type Mark struct {
 	Decoded string `json:"decoded,omitempty"`
 }
 
-// A How says how a text is read.
-type How int
+// A Reading says how a text is read.
+type Reading int
 
 // Text reads any text. Identifier reads a name: in a name, a lookalike is marked even if the whole
 // word consists of lookalikes. JSON reads JSON text: an escape counts as the character that it
 // encodes.
 const (
-	Text How = iota
+	Text Reading = iota
 	Identifier
 	JSON
 )
@@ -60,29 +60,29 @@ const (
 )
 
 // Find returns the marks of a text, in the order of the text.
-func Find(text string, how How) []Mark {
+func Find(text string, reading Reading) []Mark {
 	c := collector{}
-	scan(text, how, func(h hit) bool { c.add(h); return true })
+	scan(text, reading, func(h hit) bool { c.add(h); return true })
 	c.finish()
 	return c.marks
 }
 
-// Grave reports whether a text has a mark of class A.
-func Grave(text string, how How) (grave bool) {
-	scan(text, how, func(h hit) bool { grave = h.class == A; return !grave })
+// IsGrave reports whether a text has a mark of class A.
+func IsGrave(text string, reading Reading) (grave bool) {
+	scan(text, reading, func(h hit) bool { grave = h.class == ClassA; return !grave })
 	return grave
 }
 
-// Before returns those marks of list that are in the first characters of the text. A mark of the
-// kind More replaces the marks after them.
-func Before(list []Mark, characters int) []Mark {
+// WithinFirst returns those marks of list that are in the first characters of the text. A mark of
+// the kind More replaces the marks after them.
+func WithinFirst(list []Mark, characters int) []Mark {
 	for n, m := range list {
 		if m.At+m.Length <= characters && m.At < characters {
 			continue
 		}
-		rest := Mark{Class: B, Kind: More, At: characters}
+		rest := Mark{Class: ClassB, Kind: More, At: characters}
 		if AnyGrave(list[n:]) {
-			rest.Class = A
+			rest.Class = ClassA
 		}
 		for _, m := range list[n:] {
 			rest.Count += m.Count
@@ -94,25 +94,25 @@ func Before(list []Mark, characters int) []Mark {
 
 // AnyGrave reports whether a mark of the list has class A.
 func AnyGrave(list []Mark) bool {
-	return slices.ContainsFunc(list, func(m Mark) bool { return m.Class == A })
+	return slices.ContainsFunc(list, func(m Mark) bool { return m.Class == ClassA })
 }
 
 // A hit is one character that is marked.
 type hit struct {
-	class  Class
-	kind   Kind
-	r      rune
-	at     int
-	length int
-	like   byte // if it is a lookalike: the ASCII character that it looks like
+	class     Class
+	kind      Kind
+	r         rune
+	at        int
+	length    int
+	lookalike byte // if it is a lookalike: the ASCII character that it looks like
 }
 
 // A collector joins hits to marks.
 type collector struct {
-	marks   []Mark
-	first   rune
-	several bool // the current mark has more than one character
-	hidden  []byte
+	marks      []Mark
+	first      rune
+	hasSeveral bool // the current mark has more than one character
+	hidden     []byte
 }
 
 func (c *collector) add(h hit) {
@@ -121,14 +121,14 @@ func (c *collector) add(h hit) {
 		switch {
 		case m.Kind == More:
 			m.Count++
-			if h.class == A {
-				m.Class = A
+			if h.class == ClassA {
+				m.Class = ClassA
 			}
 			return
 		case m.Kind == h.kind && m.At+m.Length == h.at:
 			m.Length += h.length
 			m.Count++
-			c.several = c.several || h.r != c.first
+			c.hasSeveral = c.hasSeveral || h.r != c.first
 			c.decode(h)
 			return
 		}
@@ -139,12 +139,12 @@ func (c *collector) add(h hit) {
 		return
 	}
 	c.marks = append(c.marks, Mark{Class: h.class, Kind: h.kind, At: h.at, Length: h.length, Count: 1})
-	c.first, c.several, c.hidden = h.r, false, c.hidden[:0]
+	c.first, c.hasSeveral, c.hidden = h.r, false, c.hidden[:0]
 	c.decode(h)
 }
 
 func (c *collector) decode(h hit) {
-	b := h.like
+	b := h.lookalike
 	switch {
 	case len(c.hidden) >= maxDecoded:
 		return
@@ -166,17 +166,17 @@ func (c *collector) finish() {
 	}
 	m := &c.marks[n]
 	m.Name = nameOf(c.first, m.Kind)
-	if c.several {
+	if c.hasSeveral {
 		m.Name = fmt.Sprintf(textAndOthers, m.Name)
 	}
-	if m.Kind != Variation || readable(c.hidden) {
+	if m.Kind != Variation || isReadable(c.hidden) {
 		m.Decoded = string(c.hidden)
 	}
 }
 
-// readable reports whether b is a text of at least three characters. Other hidden bytes are not
+// isReadable reports whether b is a text of at least three characters. Other hidden bytes are not
 // shown as text.
-func readable(b []byte) bool {
+func isReadable(b []byte) bool {
 	if !utf8.Valid(b) || utf8.RuneCount(b) < 3 {
 		return false
 	}

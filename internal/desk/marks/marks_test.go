@@ -48,7 +48,7 @@ func shown(m Mark) string {
 // vectors are texts, each with the marks that must be found in it.
 var vectors = []struct {
 	name, text string
-	how        How
+	how        Reading
 	want       []string
 }{
 	{"plain text", "Refund 100 EUR, please.\n\tThanks – “Ann” … 5 € ± ½", Text, nil},
@@ -134,7 +134,7 @@ func TestVectors(t *testing.T) {
 // marks that Find returns.
 func TestGraveIsClassA(t *testing.T) {
 	for _, v := range vectors {
-		if got, want := Grave(v.text, v.how), AnyGrave(Find(v.text, v.how)); got != want {
+		if got, want := IsGrave(v.text, v.how), AnyGrave(Find(v.text, v.how)); got != want {
 			t.Errorf("%s: %v, want %v", v.name, got, want)
 		}
 	}
@@ -144,7 +144,7 @@ func TestGraveIsClassA(t *testing.T) {
 // others.
 func TestMarksAreBounded(t *testing.T) {
 	list := Find(strings.Repeat("a\u00A0", 150)+"\u202E", Text)
-	if last := list[len(list)-1]; len(list) != maxMarks+1 || last.Kind != More || last.Count != 51 || last.Class != A || last.At != 201 {
+	if last := list[len(list)-1]; len(list) != maxMarks+1 || last.Kind != More || last.Count != 51 || last.Class != ClassA || last.At != 201 {
 		t.Errorf("%d marks, the last one is %+v", len(list), last)
 	}
 	if m := Find(tags(strings.Repeat("x", 5000)), Text); len(m[0].Decoded) != maxDecoded {
@@ -161,7 +161,7 @@ func TestMarksOfABeginning(t *testing.T) {
 		5: "B space 0+1 U+00A0 NBSP|A bidi 2+2 U+202E RLO|A more 5+0 ×1 ", 3: "B space 0+1 U+00A0 NBSP|A more 3+0 ×3 ", 0: "A more 0+0 ×4 ",
 	} {
 		var got []string
-		for _, m := range Before(list, characters) {
+		for _, m := range WithinFirst(list, characters) {
 			got = append(got, shown(m))
 		}
 		if got := strings.Join(got, "|"); got != want {
@@ -193,7 +193,7 @@ func TestTableIsWhole(t *testing.T) {
 		if is && unicode.Is(unicode.Prepended_Concatenation_Mark, r) {
 			is = false
 		}
-		if n := classify(r); is && (n < 0 || table[n].class != A) {
+		if n := classify(r); is && (n < 0 || table[n].class != ClassA) {
 			t.Errorf("U+%04X is not there", r)
 		}
 	}
@@ -222,9 +222,9 @@ func TestHostile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Repeat(part, 1<<18)
 			before := hostile.ProcessorTime(t)
-			for _, how := range []How{Text, Identifier, JSON} {
+			for _, how := range []Reading{Text, Identifier, JSON} {
 				Find(text, how)
-				Grave(text, how)
+				IsGrave(text, how)
 			}
 			if took := hostile.ProcessorTime(t) - before; took > hostile.Limit {
 				t.Errorf("it took %v", took)
@@ -238,7 +238,7 @@ func FuzzFind(f *testing.F) {
 		f.Add(v.text, int(v.how))
 	}
 	f.Fuzz(func(t *testing.T, text string, how int) {
-		h := How(uint(how) % 3)
+		h := Reading(uint(how) % 3)
 		list := Find(text, h)
 		characters, end := utf8.RuneCountInString(text), 0
 		for n, m := range list {
@@ -247,7 +247,7 @@ func FuzzFind(f *testing.F) {
 			}
 			end = m.At + m.Length
 		}
-		if len(list) > maxMarks+1 || Grave(text, h) != AnyGrave(list) {
+		if len(list) > maxMarks+1 || IsGrave(text, h) != AnyGrave(list) {
 			t.Fatalf("%q has %d marks", text, len(list))
 		}
 	})

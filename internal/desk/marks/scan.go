@@ -10,39 +10,39 @@ import (
 
 // A scanner reads the characters of a text in order.
 type scanner struct {
-	text string
-	how  How
+	text    string
+	reading Reading
 
-	i, at int  // position of the next character, in bytes and in characters
-	prev  rune // the previous character, -1 at the beginning
-	base  rune // the last character that does not modify the emoji before it
-	heap  int  // number of accents on the current letter so far
-	words bool // the text may have letters beyond ASCII
+	i, at   int  // position of the next character, in bytes and in characters
+	prev    rune // the previous character, -1 at the beginning
+	base    rune // the last character that does not modify the emoji before it
+	accents int  // number of accents on the current letter so far
+	words   bool // the text may have letters beyond ASCII
 
-	flagEnd int  // end of the tags of the last flag
-	wordEnd int  // end of the last word
-	fools   bool // the lookalikes of the last word are marked
+	flagEnd          int  // end of the tags of the last flag
+	wordEnd          int  // end of the last word
+	lookalikesMarked bool // the lookalikes of the last word are marked
 }
 
 // maxHeap is the largest number of accents that one letter has in any written language.
 const maxHeap = 8
 
 // scan calls found for each marked character, until found returns false.
-func scan(text string, how How, found func(hit) bool) {
-	s := scanner{text: text, how: how, prev: -1, base: -1}
-	s.words = !isASCII(text) || how == JSON && strings.Contains(text, `\u`)
+func scan(text string, reading Reading, yield func(hit) bool) {
+	s := scanner{text: text, reading: reading, prev: -1, base: -1}
+	s.words = !isASCII(text) || reading == JSON && strings.Contains(text, `\u`)
 	for s.i < len(text) {
 		r, size, length := s.read(s.i)
 		if s.words && s.i >= s.wordEnd && isWord(r) {
 			s.readWord()
 		}
 		h := hit{r: r, at: s.at, length: length}
-		if s.judge(&h, size) && !found(h) {
+		if s.judge(&h, size) && !yield(h) {
 			return
 		}
 		s.i += size
 		s.at += length
-		if s.prev = r; !modifies(r) {
+		if s.prev = r; !isModifier(r) {
 			s.base = r
 		}
 	}
@@ -52,18 +52,18 @@ func scan(text string, how How, found func(hit) bool) {
 func (s *scanner) judge(h *hit, size int) bool {
 	if n := classify(h.r); n >= 0 {
 		h.kind, h.class = table[n].kind, table[n].class
-		return !s.free(h.kind, h.r, size)
+		return !s.isHarmless(h.kind, h.r, size)
 	}
 	if unicode.In(h.r, unicode.Mn, unicode.Me) {
-		s.heap++
-		h.kind, h.class = Stack, A
-		return s.heap > maxHeap
+		s.accents++
+		h.kind, h.class = Stack, ClassA
+		return s.accents > maxHeap
 	}
-	s.heap = 0
-	if s.fools && s.i < s.wordEnd {
-		h.kind, h.class, h.like = Lookalike, A, lookalikes()[h.r]
+	s.accents = 0
+	if s.lookalikesMarked && s.i < s.wordEnd {
+		h.kind, h.class, h.lookalike = Lookalike, ClassA, lookalikes()[h.r]
 	}
-	return h.like != 0
+	return h.lookalike != 0
 }
 
 func isASCII(text string) bool {
@@ -82,7 +82,7 @@ func (s *scanner) read(i int) (r rune, size, length int) {
 	switch {
 	case i >= len(s.text):
 		return -1, 0, 0
-	case s.how == JSON && s.text[i] == '\\' && i+1 < len(s.text):
+	case s.reading == JSON && s.text[i] == '\\' && i+1 < len(s.text):
 		r, size = escape(s.text[i:])
 		return r, size, size
 	}
@@ -105,14 +105,14 @@ func escape(text string) (rune, int) {
 	case 't':
 		return '\t', 2
 	case 'u':
-		high, ok := unit(text)
+		high, ok := escapeUnit(text)
 		if !ok {
 			break
 		}
 		if !utf16.IsSurrogate(high) {
 			return high, 6
 		}
-		if low, ok := unit(text[6:]); ok {
+		if low, ok := escapeUnit(text[6:]); ok {
 			if r := utf16.DecodeRune(high, low); r != unicode.ReplacementChar {
 				return r, 12
 			}
@@ -124,8 +124,8 @@ func escape(text string) (rune, int) {
 	return '\\', 1
 }
 
-// unit parses a JSON escape such as \u202e.
-func unit(text string) (rune, bool) {
+// escapeUnit parses a JSON escape such as \u202e.
+func escapeUnit(text string) (rune, bool) {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0, false
 	}

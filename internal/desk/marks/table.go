@@ -33,26 +33,26 @@ var table = []struct {
 	class Class
 	has   func(rune) bool
 }{
-	{Bidi, A, inTable(ranges(0x061C, 0x061C, 0x200E, 0x200F, 0x202A, 0x202E, 0x2066, 0x2069))},
-	{Tag, A, inTable(ranges(0xE0000, 0xE007F))},
-	{Joiner, A, inTable(unicode.Join_Control)},
-	{Variation, A, inTable(unicode.Variation_Selector)},
+	{Bidi, ClassA, inTable(ranges(0x061C, 0x061C, 0x200E, 0x200F, 0x202A, 0x202E, 0x2066, 0x2069))},
+	{Tag, ClassA, inTable(ranges(0xE0000, 0xE007F))},
+	{Joiner, ClassA, inTable(unicode.Join_Control)},
+	{Variation, ClassA, inTable(unicode.Variation_Selector)},
 	// Default_Ignorable_Code_Point without the characters above, and Cf. Some Arabic signs in these
 	// classes are visible, so they are left out: they precede a number.
-	{Invisible, A, func(r rune) bool {
+	{Invisible, ClassA, func(r rune) bool {
 		return unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Cf) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 	}},
-	{Control, A, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }},
-	{Line, A, inTable(ranges(0x2028, 0x2029))},
-	{Private, A, inTable(unicode.Co)},
+	{Control, ClassA, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }},
+	{Line, ClassA, inTable(ranges(0x2028, 0x2029))},
+	{Private, ClassA, inTable(unicode.Co)},
 	// Code points that are not characters, and what replaces broken text: half of a surrogate pair,
 	// invalid bytes.
-	{Broken, A, inTable(ranges(0xD800, 0xDFFF, 0xFDD0, 0xFDEF, 0xFFFD, 0xFFFF))},
+	{Broken, ClassA, inTable(ranges(0xD800, 0xDFFF, 0xFDD0, 0xFDEF, 0xFFFD, 0xFFFF))},
 	// Characters without a shape, although Unicode classifies them as symbols or marks: braille
 	// without dots, a note without a head, Khitan's filler.
-	{Blank, A, inTable(ranges(0x2800, 0x2800, 0x16FE4, 0x16FE4, 0x1D159, 0x1D159))},
-	{Space, B, func(r rune) bool { return unicode.Is(unicode.Zs, r) && r != ' ' }},
-	{Unassigned, A, unassigned},
+	{Blank, ClassA, inTable(ranges(0x2800, 0x2800, 0x16FE4, 0x16FE4, 0x1D159, 0x1D159))},
+	{Space, ClassB, func(r rune) bool { return unicode.Is(unicode.Zs, r) && r != ' ' }},
+	{Unassigned, ClassA, isUnassigned},
 }
 
 // plain has blocks of characters that are not in table. Most texts consist of these characters, so
@@ -66,10 +66,10 @@ func inTable(t *unicode.RangeTable) func(rune) bool {
 	return func(r rune) bool { return unicode.Is(t, r) }
 }
 
-// unassigned reports whether the version of Unicode that Go has does not know a character. It
+// isUnassigned reports whether the version of Unicode that Go has does not know a character. It
 // returns false for ideographs and emoji: each version of Unicode adds new ones, and they are
 // visible, as themselves or as a box.
-func unassigned(r rune) bool {
+func isUnassigned(r rune) bool {
 	switch {
 	case r&0xFFFE == 0xFFFE:
 		return true

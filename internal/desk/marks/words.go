@@ -29,45 +29,45 @@ func (s *scanner) readWord() {
 		w.add(r)
 		i += size
 	}
-	s.wordEnd, s.fools = i, w.fools(s.how)
+	s.wordEnd, s.lookalikesMarked = i, w.marksLookalikes(s.reading)
 }
 
 // A word counts the letters of a word: latin those of the Latin script, others those of other
 // scripts, and like those of the others that look like a letter or digit of ASCII.
 type word struct {
 	latin, others, like int
-	back                bool // a Latin letter follows a letter of another script
+	latinFollowsOther   bool // a Latin letter follows a letter of another script
 	// a letter of another script looks like no letter or digit of ASCII
-	plain bool
+	hasDistinctLetter bool
 }
 
 func (w *word) add(r rune) {
 	switch {
 	case !unicode.IsLetter(r):
 	case unicode.Is(unicode.Latin, r):
-		w.back = w.back || w.others > 0
+		w.latinFollowsOther = w.latinFollowsOther || w.others > 0
 		w.latin++
 	default:
 		w.others++
 		if lookalikes()[r] != 0 {
 			w.like++
 		} else {
-			w.plain = true
+			w.hasDistinctLetter = true
 		}
 	}
 }
 
-// fools reports whether the word's lookalikes are marked. They are not if a Latin word has an
-// ending of another script that shows its script, such as Russian "SMSкой", because this does not
-// mislead.
-func (w *word) fools(how How) bool {
+// marksLookalikes reports whether the word's lookalikes are marked. They are not if a Latin word
+// has an ending of another script that shows its script, such as Russian "SMSкой", because this
+// does not mislead.
+func (w *word) marksLookalikes(reading Reading) bool {
 	switch {
 	case w.like == 0:
 		return false
 	case w.latin > 0:
-		return w.back || !w.plain
+		return w.latinFollowsOther || !w.hasDistinctLetter
 	}
-	return how == Identifier && w.like == w.others
+	return reading == Identifier && w.like == w.others
 }
 
 // lookalikes maps each letter of another script to the letter or digit of ASCII that it looks like.

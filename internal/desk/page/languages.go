@@ -89,7 +89,7 @@ const maxAccepted = 50
 // languageFor returns the language for a request: the language in ?lang, or else the best one in
 // Accept-Language, or else English.
 func (p *page) languageFor(req *http.Request) string {
-	if asked := p.known(req.URL.Query().Get("lang")); asked != "" {
+	if asked := p.bestLanguage(req.URL.Query().Get("lang")); asked != "" {
 		return asked
 	}
 	best, weight := English, 0.0
@@ -105,16 +105,16 @@ func (p *page) languageFor(req *http.Request) string {
 				continue
 			}
 		}
-		if language := p.known(strings.TrimSpace(tag)); language != "" && q > weight {
+		if language := p.bestLanguage(strings.TrimSpace(tag)); language != "" && q > weight {
 			best, weight = language, q
 		}
 	}
 	return best
 }
 
-// known returns the language of the page for a tag such as de-AT: the language with this tag, or
-// else the one with the tag without its region, or else "".
-func (p *page) known(tag string) string {
+// bestLanguage returns the language of the page for a tag such as de-AT: the language with this
+// tag, or else the one with the tag without its region, or else "".
+func (p *page) bestLanguage(tag string) string {
 	for ; tag != ""; tag = tag[:max(strings.LastIndex(tag, "-"), 0)] {
 		for language := range p.languages {
 			if strings.EqualFold(language, tag) {

@@ -181,7 +181,7 @@ func TestLanguageOfARequest(t *testing.T) {
 			req := httptest.NewRequest(http.MethodGet, tt.at, nil)
 			req.Header.Set("Accept-Language", tt.accept)
 			w := httptest.NewRecorder()
-			Over(http.NotFoundHandler()).ServeHTTP(w, req)
+			Handler(http.NotFoundHandler()).ServeHTTP(w, req)
 			h := w.Header()
 			if got := h.Get("Content-Language"); got != tt.want || h.Get("Vary") != "Accept-Language" || h.Get("Content-Security-Policy") != Policy {
 				t.Errorf("%q, want %q; %v", got, tt.want, h)
@@ -204,7 +204,7 @@ func TestDocumentInEachLanguage(t *testing.T) {
 	}
 	evil["language.name"] = all[English]["language.name"] // it is in every document
 	all["zz"] = evil
-	page := OverIn(all, http.NotFoundHandler())
+	page := HandlerIn(all, http.NotFoundHandler())
 	for language, c := range all {
 		w := httptest.NewRecorder()
 		page.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/?lang="+language, nil))

@@ -42,16 +42,16 @@ type page struct {
 	api       http.Handler
 }
 
-// Over returns a handler that serves the page (/ and the paths below /page/), and forwards all
+// Handler returns a handler that serves the page (/ and the paths below /page/), and forwards all
 // other requests to the API.
-func Over(api http.Handler) http.Handler { return OverIn(embeddedLanguages(), api) }
+func Handler(api http.Handler) http.Handler { return HandlerIn(embeddedLanguages(), api) }
 
 // Languages returns the texts of each built-in language, by its code.
 func Languages() map[string]Catalogue { return embeddedLanguages() }
 
-// OverIn is like Over, but with the given languages instead of the built-in ones. languages must
-// contain English.
-func OverIn(languages map[string]Catalogue, api http.Handler) http.Handler {
+// HandlerIn is like Handler, but with the given languages instead of the built-in ones. languages
+// must contain English.
+func HandlerIn(languages map[string]Catalogue, api http.Handler) http.Handler {
 	p := &page{languages: map[string][]byte{}, documents: map[string][]byte{}, api: api}
 	all := links(languages)
 	for language, c := range languages {

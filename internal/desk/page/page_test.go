@@ -15,7 +15,7 @@ func get(t *testing.T, method, at string) *http.Response {
 	t.Helper()
 	api := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(apiSays)) })
 	w := httptest.NewRecorder()
-	Over(api).ServeHTTP(w, httptest.NewRequest(method, at, nil))
+	Handler(api).ServeHTTP(w, httptest.NewRequest(method, at, nil))
 	return w.Result()
 }
 

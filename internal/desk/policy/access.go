@@ -18,18 +18,18 @@ const (
 	Operate                         // end the question without an answer
 )
 
-// None is the set without any right, and All is the set of all rights.
+// NoRights is the set without any right, and AllRights is the set of all rights.
 const (
-	None Rights = 0
-	All         = List | Read | Conversation | Decide | Operate
+	NoRights  Rights = 0
+	AllRights        = List | Read | Conversation | Decide | Operate
 )
 
 // rightNames has the names of the rights in the policy file, in the order of the constants.
 var rightNames = []string{"list", "read", "conversation", "decide", "operate"}
 
-// rightNamed returns the right with this name, together with the rights that it includes. It
-// returns None for an unknown name.
-func rightNamed(name string) Rights {
+// rightByName returns the right with this name, together with the rights that it includes. It
+// returns NoRights for an unknown name.
+func rightByName(name string) Rights {
 	switch name {
 	case "list":
 		return List
@@ -42,7 +42,7 @@ func rightNamed(name string) Rights {
 	case "operate":
 		return List | Operate
 	}
-	return None
+	return NoRights
 }
 
 // Has reports whether r includes all rights in these.
@@ -73,20 +73,20 @@ type Entry struct {
 	Rights  Rights
 }
 
-// Where has the agent and the tenant of a question. Known means that the record contains them. A
+// Scope has the agent and the tenant of a question. IsKnown means that the record contains them. A
 // record of an older version does not, so its question may belong to any agent and tenant.
-type Where struct {
+type Scope struct {
 	Agent, Tenant string
-	Known         bool
+	IsKnown       bool
 }
 
-// For returns the rights of a caller for the agent and tenant in at.
-func (a Access) For(name string, groups []string, at Where) Rights {
-	return a.union(name, groups, func(e *Entry) bool { return e.covers(at) })
+// RightsFor returns the rights of a caller for the agent and tenant in scope.
+func (a Access) RightsFor(name string, groups []string, scope Scope) Rights {
+	return a.union(name, groups, func(e *Entry) bool { return e.coversScope(scope) })
 }
 
-// Anywhere returns the rights that a caller has for at least one agent and tenant.
-func (a Access) Anywhere(name string, groups []string) Rights {
+// RightsAnywhere returns the rights that a caller has for at least one agent and tenant.
+func (a Access) RightsAnywhere(name string, groups []string) Rights {
 	return a.union(name, groups, func(*Entry) bool { return true })
 }
 
@@ -104,18 +104,18 @@ func (e *Entry) isFor(name string, groups []string) bool {
 	return slices.Contains(e.Names, name) || slices.ContainsFunc(e.Groups, func(g string) bool { return slices.Contains(groups, g) })
 }
 
-func (e *Entry) covers(at Where) bool {
-	if !at.Known {
+func (e *Entry) coversScope(scope Scope) bool {
+	if !scope.IsKnown {
 		return slices.Contains(e.Agents, "*") && slices.Contains(e.Tenants, "*")
 	}
-	tenant := at.Tenant == "" && len(e.Tenants) == 0 ||
-		slices.ContainsFunc(e.Tenants, func(t string) bool { return t == "*" || t == at.Tenant && t != "" })
-	return tenant && slices.ContainsFunc(e.Agents, func(glob string) bool { return matches(glob, at.Agent) })
+	tenant := scope.Tenant == "" && len(e.Tenants) == 0 ||
+		slices.ContainsFunc(e.Tenants, func(t string) bool { return t == "*" || t == scope.Tenant && t != "" })
+	return tenant && slices.ContainsFunc(e.Agents, func(glob string) bool { return matchesGlob(glob, scope.Agent) })
 }
 
-// matches reports whether name matches the pattern glob. A * matches any characters, even slashes.
-// No other character is special.
-func matches(glob, name string) bool {
+// matchesGlob reports whether name matches the pattern glob. A * matches any characters, even
+// slashes. No other character is special.
+func matchesGlob(glob, name string) bool {
 	parts := strings.Split(glob, "*")
 	if len(parts) == 1 {
 		return glob == name

@@ -13,8 +13,8 @@ import (
 
 // A File has the last valid content of the policy file. It is safe for concurrent use.
 type File struct {
-	name string
-	now  atomic.Pointer[Policy]
+	name    string
+	current atomic.Pointer[Policy]
 }
 
 // Open reads the policy file for the first time.
@@ -34,7 +34,7 @@ func (f *File) Reload() error {
 	}
 	p, err := Parse(text)
 	if err == nil {
-		f.now.Store(p)
+		f.current.Store(p)
 	}
 	return err
 }
@@ -42,5 +42,5 @@ func (f *File) Reload() error {
 // Name returns the file's name.
 func (f *File) Name() string { return f.name }
 
-// Now returns the policy in effect. The policy is never nil, and must not be changed.
-func (f *File) Now() *Policy { return f.now.Load() }
+// Policy returns the policy in effect. The policy is never nil, and must not be changed.
+func (f *File) Policy() *Policy { return f.current.Load() }

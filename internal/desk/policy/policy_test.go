@@ -35,11 +35,11 @@ func TestAccess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := func(agent, tenant string) Where { return Where{Agent: agent, Tenant: tenant, Known: true} }
+	known := func(agent, tenant string) Scope { return Scope{Agent: agent, Tenant: tenant, IsKnown: true} }
 	for _, tt := range []struct {
 		name   string
 		groups []string
-		at     Where
+		at     Scope
 		want   string
 	}{
 		{"eve", nil, known("billing", "acme"), ""},
@@ -53,14 +53,14 @@ func TestAccess(t *testing.T) {
 		{"eve", []string{"finance"}, known("billing", ""), ""},
 		{"eve", []string{"finance"}, known("mail", "acme"), ""},
 		{"eve", []string{"finance"}, known("Billing", "acme"), ""},
-		{"eve", []string{"finance"}, Where{}, ""},
+		{"eve", []string{"finance"}, Scope{}, ""},
 		{"ann", nil, known("billing", ""), "list conversation operate"},
 		{"ann", nil, known("billing", "acme"), ""},
 		{"Ann", nil, known("billing", ""), ""},
 		{"ann", []string{"finance"}, known("billing", "acme"), "list read decide"},
 		{"root", nil, known("", ""), "list read conversation decide operate"},
 		{"root", nil, known("mail", "x"), "list read conversation decide operate"},
-		{"root", nil, Where{}, "list read conversation decide operate"},
+		{"root", nil, Scope{}, "list read conversation decide operate"},
 		{"eve", []string{"audit"}, known("mail-eu", ""), "list"},
 		{"eve", []string{"audit"}, known("-eu", ""), "list"},
 		{"eve", []string{"audit"}, known("mail-eu2", ""), ""},
@@ -69,14 +69,14 @@ func TestAccess(t *testing.T) {
 		{"eve", []string{"audit"}, known("acb", ""), ""},
 		{"eve", []string{"audit"}, known("ab", ""), ""},
 	} {
-		if got := strings.Join(p.Access.For(tt.name, tt.groups, tt.at).Names(), " "); got != tt.want {
+		if got := strings.Join(p.Access.RightsFor(tt.name, tt.groups, tt.at).Names(), " "); got != tt.want {
 			t.Errorf("%s %q at %+v: %q, want %q", tt.name, tt.groups, tt.at, got, tt.want)
 		}
 	}
-	if got := p.Access.Anywhere("ann", []string{"finance"}); got != All {
+	if got := p.Access.RightsAnywhere("ann", []string{"finance"}); got != AllRights {
 		t.Errorf("ann has %q anywhere", got.Names())
 	}
-	if got := Access(nil).For("root", nil, known("a", "")); got != None {
+	if got := Access(nil).RightsFor("root", nil, known("a", "")); got != NoRights {
 		t.Errorf("no access gives %q", got.Names())
 	}
 }
@@ -90,7 +90,7 @@ func TestGlobOverlap(t *testing.T) {
 		{"a*a", "a", false}, {"a*a", "aa", true}, {"ab*ba", "aba", false}, {"*", "", true}, {"**", "", true},
 		{"", "", true}, {"", "a", false}, {"*a*", "bab", true}, {"a*b*b", "ab", false}, {"a*b*b", "abb", true}, {"[a]", "a", false}, {"?", "a", false},
 	} {
-		if matches(tt.glob, tt.name) != tt.want {
+		if matchesGlob(tt.glob, tt.name) != tt.want {
 			t.Errorf("%q of %q is not %t", tt.glob, tt.name, tt.want)
 		}
 	}
@@ -181,7 +181,7 @@ func TestReload(t *testing.T) {
 	}
 	may := func(want bool) {
 		t.Helper()
-		if got := f.Now().Access.For("root", nil, Where{}).Has(Decide); got != want {
+		if got := f.Policy().Access.RightsFor("root", nil, Scope{}).Has(Decide); got != want {
 			t.Errorf("root may decide: %t", got)
 		}
 	}
@@ -226,7 +226,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, e := range p.Access {
-			if e.Rights == None || len(e.Agents) == 0 || len(e.Names)+len(e.Groups) == 0 || !e.Rights.Has(List) || slices.Contains(e.Names, "*") {
+			if e.Rights == NoRights || len(e.Agents) == 0 || len(e.Names)+len(e.Groups) == 0 || !e.Rights.Has(List) || slices.Contains(e.Names, "*") {
 				t.Errorf("%+v was taken", e)
 			}
 		}

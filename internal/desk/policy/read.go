@@ -25,9 +25,9 @@ const (
 	maxText    = 1 << 10 // in bytes; for a name, a group, an agent or a tenant
 )
 
-// later has the keys that a future version will read. This version refuses them: if it ignored a
-// key, it would give rights that the author of the file does not expect.
-var later = []string{"rules"}
+// futureKeys has the keys that a future version will read. This version refuses them: if it ignored
+// a key, it would give rights that the author of the file does not expect.
+var futureKeys = []string{"rules"}
 
 // Parse parses a policy file. Its error joins all errors in the file, each with its line.
 func Parse(text []byte) (*Policy, error) {
@@ -40,11 +40,11 @@ func Parse(text []byte) (*Policy, error) {
 	case errors.Is(err, io.EOF):
 		return nil, errors.New(textEmpty)
 	case err != nil:
-		return nil, unread(err)
+		return nil, withoutParserName(err)
 	}
 	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
 		if err != nil {
-			return nil, unread(err)
+			return nil, withoutParserName(err)
 		}
 		return nil, fmt.Errorf(textSecondDocument, more.Line)
 	}
@@ -56,8 +56,8 @@ func Parse(text []byte) (*Policy, error) {
 	return p, nil
 }
 
-// unread returns an error of the YAML parser, without the parser's name.
-func unread(err error) error {
+// withoutParserName returns an error of the YAML parser, without the parser's name.
+func withoutParserName(err error) error {
 	text := strings.ReplaceAll(err.Error(), "\n", " ")
 	for _, prefix := range []string{"go-yaml ", "yaml: "} {
 		text = strings.TrimPrefix(text, prefix)
@@ -68,7 +68,7 @@ func unread(err error) error {
 // A reader collects the errors in a policy file.
 type reader struct{ errs []error }
 
-func (r *reader) wrong(n *yaml.Node, format string, args ...any) {
+func (r *reader) addError(n *yaml.Node, format string, args ...any) {
 	r.errs = append(r.errs, fmt.Errorf("line %d: %w", n.Line, fmt.Errorf(format, args...)))
 }
 
@@ -84,25 +84,25 @@ func (r *reader) policy(doc *yaml.Node) *Policy {
 		case name == "access":
 			has = true
 			p.Access = r.access(value)
-		case slices.Contains(later, name):
-			r.wrong(key, textLaterKey, name)
+		case slices.Contains(futureKeys, name):
+			r.addError(key, textLaterKey, name)
 		default:
-			r.wrong(key, textFileKey, strconv.Quote(cutText(name)))
+			r.addError(key, textFileKey, strconv.Quote(cutText(name)))
 		}
 	})
 	if !has && r.errs == nil {
-		r.wrong(doc, textNoAccess)
+		r.addError(doc, textNoAccess)
 	}
 	return p
 }
 
 func (r *reader) access(list *yaml.Node) Access {
 	if list.Kind != yaml.SequenceNode || len(list.Content) == 0 {
-		r.wrong(list, textAccessList)
+		r.addError(list, textAccessList)
 		return nil
 	}
 	if len(list.Content) > maxEntries {
-		r.wrong(list, textManyEntries, maxEntries)
+		r.addError(list, textManyEntries, maxEntries)
 		return nil
 	}
 	var a Access
@@ -126,20 +126,20 @@ func (r *reader) entry(n *yaml.Node) (e Entry) {
 			e.Tenants = r.texts(key, value, "*")
 			for _, t := range value.Content {
 				if t.Value != "*" && strings.Contains(t.Value, "*") {
-					r.wrong(t, textTenantStar, strconv.Quote(cutText(t.Value)))
+					r.addError(t, textTenantStar, strconv.Quote(cutText(t.Value)))
 				}
 			}
 		case "rights":
 			r.texts(key, value, "")
 			for _, right := range value.Content {
-				has := rightNamed(right.Value)
-				if has == None && right.Kind == yaml.ScalarNode {
-					r.wrong(right, textRight, strconv.Quote(cutText(right.Value)), strings.Join(rightNames, ", "))
+				has := rightByName(right.Value)
+				if has == NoRights && right.Kind == yaml.ScalarNode {
+					r.addError(right, textRight, strconv.Quote(cutText(right.Value)), strings.Join(rightNames, ", "))
 				}
 				e.Rights |= has
 			}
 		default:
-			r.wrong(key, textEntryKey, strconv.Quote(cutText(key.Value)))
+			r.addError(key, textEntryKey, strconv.Quote(cutText(key.Value)))
 		}
 	})
 	if len(r.errs) > before {
@@ -147,11 +147,11 @@ func (r *reader) entry(n *yaml.Node) (e Entry) {
 	}
 	switch {
 	case len(e.Names)+len(e.Groups) == 0:
-		r.wrong(n, textForNobody)
+		r.addError(n, textForNobody)
 	case len(e.Agents) == 0:
-		r.wrong(n, textNoAgents)
-	case e.Rights == None:
-		r.wrong(n, textNoRights, strings.Join(rightNames, ", "))
+		r.addError(n, textNoAgents)
+	case e.Rights == NoRights:
+		r.addError(n, textNoRights, strings.Join(rightNames, ", "))
 	}
 	return e
 }
@@ -160,7 +160,7 @@ func (r *reader) entry(n *yaml.Node) (e Entry) {
 // could be read in two ways. what is the name of the mapping in error messages.
 func (r *reader) keys(n *yaml.Node, what string, take func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
-		r.wrong(n, textNoMapping, what)
+		r.addError(n, textNoMapping, what)
 		return
 	}
 	seen := map[string]int{}
@@ -168,9 +168,9 @@ func (r *reader) keys(n *yaml.Node, what string, take func(key, value *yaml.Node
 		key, value := n.Content[i], n.Content[i+1]
 		switch {
 		case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" || key.Anchor != "":
-			r.wrong(key, textKeyText)
+			r.addError(key, textKeyText)
 		case seen[key.Value] > 0:
-			r.wrong(key, textKeyTwice, strconv.Quote(cutText(key.Value)), seen[key.Value])
+			r.addError(key, textKeyTwice, strconv.Quote(cutText(key.Value)), seen[key.Value])
 		default:
 			seen[key.Value] = key.Line
 			take(key, value)
@@ -182,23 +182,23 @@ func (r *reader) keys(n *yaml.Node, what string, take func(key, value *yaml.Node
 // text equals star.
 func (r *reader) texts(key, list *yaml.Node, star string) []string {
 	if list.Kind != yaml.SequenceNode || len(list.Content) == 0 {
-		r.wrong(list, textWantList, key.Value, map[bool]string{true: `"*"`, false: "one, another"}[star != ""])
+		r.addError(list, textWantList, key.Value, map[bool]string{true: `"*"`, false: "one, another"}[star != ""])
 		return nil
 	}
 	var texts []string
 	for _, n := range list.Content {
 		switch {
 		case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str":
-			r.wrong(n, textNotText, key.Value, strconv.Quote(cutText(n.Value)))
+			r.addError(n, textNotText, key.Value, strconv.Quote(cutText(n.Value)))
 			continue
 		case n.Value == "" || len(n.Value) > maxText || strings.ContainsFunc(n.Value, unicode.IsControl) || strings.TrimSpace(n.Value) != n.Value:
-			r.wrong(n, textWantTexts, key.Value, maxText)
+			r.addError(n, textWantTexts, key.Value, maxText)
 			continue
 		case star == "" && n.Value == "*":
-			r.wrong(n, textStarHere, key.Value)
+			r.addError(n, textStarHere, key.Value)
 			continue
 		case slices.Contains(texts, n.Value):
-			r.wrong(n, textTwice, key.Value, strconv.Quote(cutText(n.Value)))
+			r.addError(n, textTwice, key.Value, strconv.Quote(cutText(n.Value)))
 			continue
 		}
 		texts = append(texts, n.Value)

@@ -28,8 +28,8 @@ type Statement struct {
 	Value string
 }
 
-// most is the largest number of statements of one question.
-const most = 20
+// maxStatements is the largest number of statements of one question.
+const maxStatements = 20
 
 // An object says, for one object in the metadata, which members are a call, and which are notes of
 // the framework or of Holdpoint.
@@ -64,9 +64,9 @@ var objects = map[string]object{
 	"superagent":                    {notes: []string{"session_id", "agent_name", "timestamp", "checkpoint_id"}},
 }
 
-// own maps a member of the metadata to the member of the interrupt that adapters fill from it. If
-// both have the same value, the member is left out of a statement.
-var own = map[string]string{
+// ownMembers maps a member of the metadata to the member of the interrupt that adapters fill from
+// it. If both have the same value, the member is left out of a statement.
+var ownMembers = map[string]string{
 	"reason": "reason", "responseSchema": "responseSchema", "response_schema": "responseSchema",
 	"toolCallId": "toolCallId", "tool_call_id": "toolCallId", "expiresAt": "expiresAt", "expires_at": "expiresAt",
 }
@@ -91,8 +91,8 @@ func Of(i *agui.Interrupt) (list []Statement, more bool) {
 			f.calls = append(f.calls, call{c.Name, agui.Canonical([]byte(c.Args))})
 		}
 	}
-	f.enter("", metadata.Raw)
-	return f.found, f.more
+	f.findIn("", metadata.Raw)
+	return f.statements, f.hasMore
 }
 
 // Text returns the recorded metadata of a question as JSON, without the frameworks' notes. A note
@@ -140,15 +140,15 @@ type call struct {
 }
 
 type finder struct {
-	message string
-	own     map[string]string // the interrupt's own members, as JSON
-	calls   []call
-	found   []Statement
-	more    bool
+	message    string
+	own        map[string]string // the interrupt's own members, as JSON
+	calls      []call
+	statements []Statement
+	hasMore    bool
 }
 
-// enter finds the statements in the object raw, which is at path in the metadata.
-func (f *finder) enter(path, raw string) {
+// findIn finds the statements in the object raw, which is at path in the metadata.
+func (f *finder) findIn(path, raw string) {
 	o := objects[path]
 	isCall := false
 	if name := memberOf(raw, o.name); o.name != "" && name != "" && name[0] == '"' {
@@ -164,7 +164,7 @@ func (f *finder) enter(path, raw string) {
 		}
 		at := join(path, key)
 		if _, known := objects[at]; known && m.Value[0] == '{' {
-			f.enter(at, m.Value)
+			f.findIn(at, m.Value)
 			continue
 		}
 		f.add(Statement{Path: at, Value: m.Value})
@@ -175,14 +175,14 @@ func (f *finder) enter(path, raw string) {
 func (f *finder) add(s Statement) {
 	if s.Name == "" {
 		s.Value = f.withoutQuestion(s.Value)
-		if s.Value == "" || f.saysValue(s.Value) {
+		if s.Value == "" || f.repeatsValue(s.Value) {
 			return
 		}
-	} else if f.saysCall(s) {
+	} else if f.repeatsCall(s) {
 		return
 	}
-	if f.more = f.more || len(f.found) == most; !f.more {
-		f.found = append(f.found, s)
+	if f.hasMore = f.hasMore || len(f.statements) == maxStatements; !f.hasMore {
+		f.statements = append(f.statements, s)
 	}
 }
 
@@ -201,15 +201,15 @@ func (f *finder) withoutQuestion(value string) string {
 			return ""
 		}
 	case '{':
-		return f.membersLeft(value)
+		return f.remainingMembers(value)
 	}
 	return value
 }
 
-// membersLeft returns an object without the members that are already in the question. It returns ""
-// if there are no other members.
-func (f *finder) membersLeft(value string) string {
-	rest := withoutMembers(value, f.saysMember)
+// remainingMembers returns an object without the members that are already in the question. It
+// returns "" if there are no other members.
+func (f *finder) remainingMembers(value string) string {
+	rest := withoutMembers(value, f.repeatsMember)
 	if strings.TrimSpace(rest[1:len(rest)-1]) == "" {
 		return ""
 	}
@@ -217,11 +217,11 @@ func (f *finder) membersLeft(value string) string {
 }
 
 // withoutMembers returns an object without the members for which the function out returns true.
-func withoutMembers(object string, out func(key, value string) bool) string {
+func withoutMembers(object string, omits func(key, value string) bool) string {
 	rest := []byte{'{'}
 	left, all := 0, 0
 	for m := agui.MembersIn(object); m.Next(); {
-		if all++; out(textOf(m.Key), m.Value) {
+		if all++; omits(textOf(m.Key), m.Value) {
 			continue
 		}
 		if left++; left > 1 {
@@ -235,7 +235,7 @@ func withoutMembers(object string, out func(key, value string) bool) string {
 	return string(append(rest, '}'))
 }
 
-func (f *finder) saysMember(key, value string) bool {
+func (f *finder) repeatsMember(key, value string) bool {
 	if value[0] == '"' && f.message != "" && textOf(value) == f.message {
 		return true
 	}
@@ -246,12 +246,12 @@ func (f *finder) saysMember(key, value string) bool {
 		name := textOf(value)
 		return slices.ContainsFunc(f.calls, func(c call) bool { return c.name == name })
 	}
-	of := own[key]
-	return of != "" && value == f.own[of] || f.saysValue(value)
+	of := ownMembers[key]
+	return of != "" && value == f.own[of] || f.repeatsValue(value)
 }
 
-// saysValue reports whether a value equals the arguments of one of the question's calls.
-func (f *finder) saysValue(value string) bool {
+// repeatsValue reports whether a value equals the arguments of one of the question's calls.
+func (f *finder) repeatsValue(value string) bool {
 	if value[0] != '{' || len(f.calls) == 0 {
 		return false
 	}
@@ -259,9 +259,9 @@ func (f *finder) saysValue(value string) bool {
 	return slices.ContainsFunc(f.calls, func(c call) bool { return bytes.Equal(c.arguments, canonical) })
 }
 
-// saysCall reports whether a statement only names one of the question's calls, with the call's
+// repeatsCall reports whether a statement only names one of the question's calls, with the call's
 // arguments or without arguments.
-func (f *finder) saysCall(s Statement) bool {
+func (f *finder) repeatsCall(s Statement) bool {
 	var canonical []byte
 	if s.Value != "" && len(f.calls) > 0 {
 		canonical = agui.Canonical([]byte(s.Value))

@@ -133,7 +133,7 @@ func TestManyStatements(t *testing.T) {
 	object := func(n int) string {
 		return `{"message":"m","reason":"r","metadata":{"langgraph":{"raw":{` + strings.Repeat(`"reason":"r","message":"m","x":{},`, n) + `"z":1}}` + strings.Repeat(`,"a":{"b":1}`, n) + `}}`
 	}
-	if got := said(object(100)); strings.Count(got, "\n") != most || !strings.HasSuffix(got, "more") {
+	if got := said(object(100)); strings.Count(got, "\n") != maxStatements || !strings.HasSuffix(got, "more") {
 		t.Error(got)
 	}
 	text := object(100_000)

@@ -49,19 +49,19 @@ type Server struct {
 	http  *http.Server
 	paths []string // the paths that the index page of the listener shows
 
-	drained chan struct{} // closed when the drain has ended
-	agents  agents
+	drainDone chan struct{} // closed when the drain has ended
+	agents    agents
 
-	mu       sync.Mutex
-	drain    func() <-chan struct{} // nil until Started is called
-	draining bool
-	reload   func() (failed int) // nil until Reloads is called
-	store    storeState
+	mu         sync.Mutex
+	drain      func() <-chan struct{} // nil until MarkStarted is called
+	isDraining bool
+	reload     func() (failed int) // nil until SetReload is called
+	store      storeState
 }
 
 // New makes a Server. It serves requests when Serve is called.
 func New(o Options) *Server {
-	s := &Server{log: o.Logger, now: o.Now, drained: make(chan struct{}), agents: agents{known: make(chan struct{})}}
+	s := &Server{log: o.Logger, now: o.Now, drainDone: make(chan struct{}), agents: agents{known: make(chan struct{})}}
 	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
 	if s.now == nil {
 		s.now = time.Now
@@ -72,18 +72,18 @@ func New(o Options) *Server {
 		_, path, _ := strings.Cut(pattern, " ")
 		s.paths = append(s.paths, path)
 	}
-	handle("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok\n") })
+	handle("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { respond(w, http.StatusOK, "ok\n") })
 	handle("GET /readyz", s.readyz)
 	handle("GET /startupz", s.startupz)
 	handle("GET /agentz", s.agentz)
 	handle("GET /buildinfo", func(w http.ResponseWriter, _ *http.Request) {
 		text, err := json.MarshalIndent(o.Build, "", "  ")
 		if err != nil {
-			answer(w, http.StatusInternalServerError, err.Error()+"\n")
+			respond(w, http.StatusInternalServerError, err.Error()+"\n")
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		answer(w, http.StatusOK, string(text)+"\n")
+		respond(w, http.StatusOK, string(text)+"\n")
 	})
 	if o.Metrics != nil {
 		handle("GET /metrics", o.Metrics.ServeHTTP)
@@ -96,11 +96,11 @@ func New(o Options) *Server {
 		mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol) // go tool pprof sends addresses in a body
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
-	handle("POST /drain", s.takeDrain)
-	handle("GET /drained", s.waitDrained)
-	handle("POST /reload", s.takeReload)
+	handle("POST /drain", s.serveDrain)
+	handle("GET /drained", s.serveDrained)
+	handle("POST /reload", s.serveReload)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, textListenerTitle+strings.Join(s.paths, "\n")+"\n")
+		respond(w, http.StatusOK, textListenerTitle+strings.Join(s.paths, "\n")+"\n")
 	})
 	s.http = &http.Server{
 		Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 120 * time.Second, MaxHeaderBytes: 16 << 10,
@@ -131,9 +131,9 @@ func (s *Server) Close() {
 	_ = s.http.Close()
 }
 
-// Started reports that the process accepts runs. POST /drain then calls drain. The first call of
-// drain starts the drain; every call returns a channel that is closed when the drain has ended.
-func (s *Server) Started(drain func() <-chan struct{}) {
+// MarkStarted reports that the process accepts runs. POST /drain then calls drain. The first call
+// of drain starts the drain; every call returns a channel that is closed when the drain has ended.
+func (s *Server) MarkStarted(drain func() <-chan struct{}) {
 	if s == nil {
 		return
 	}
@@ -142,21 +142,22 @@ func (s *Server) Started(drain func() <-chan struct{}) {
 	s.drain = drain
 }
 
-// Draining reports that the process is about to end. From this call on, the process is not ready.
-func (s *Server) Draining() {
+// MarkDraining reports that the process is about to end. From this call on, the process is not
+// ready.
+func (s *Server) MarkDraining() {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.draining = true
+	s.isDraining = true
 }
 
-// Drained reports that the drain, or the shutdown after a signal, has ended. It must be called only
-// once.
-func (s *Server) Drained() {
+// MarkDrained reports that the drain, or the shutdown after a signal, has ended. It must be called
+// only once.
+func (s *Server) MarkDrained() {
 	if s != nil {
-		close(s.drained)
+		close(s.drainDone)
 	}
 }
 
@@ -183,15 +184,15 @@ func (s *Server) Status() Status {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Status{Started: s.drain != nil, Draining: s.draining, StoreReached: s.store.reached, StoreLost: s.store.lost}
+	return Status{Started: s.drain != nil, Draining: s.isDraining, StoreReached: s.store.wasReached, StoreLost: s.store.lost}
 }
 
 func (s *Server) startupz(w http.ResponseWriter, _ *http.Request) {
 	if !s.Status().Started {
-		answer(w, http.StatusServiceUnavailable, textNotStarted)
+		respond(w, http.StatusServiceUnavailable, textNotStarted)
 		return
 	}
-	answer(w, http.StatusOK, "ok\n")
+	respond(w, http.StatusOK, "ok\n")
 }
 
 // readyz serves GET /readyz: it responds whether the process is ready, with the state of each part.
@@ -217,12 +218,12 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 		store = fmt.Sprintf(textStoreLost,
 			st.StoreLost.UTC().Format(time.RFC3339))
 	}
-	answer(w, code, fmt.Sprintf("%s\nlistening: %s\ndrain: %s\nstore: %s\n", first, started, draining, store))
+	respond(w, code, fmt.Sprintf("%s\nlistening: %s\ndrain: %s\nstore: %s\n", first, started, draining, store))
 }
 
-// Reloads sets the function that POST /reload calls. reload reads all files again, and returns how
-// many of them are wrong.
-func (s *Server) Reloads(reload func() (failed int)) {
+// SetReload sets the function that POST /reload calls. reload reads all files again, and returns
+// how many of them are wrong.
+func (s *Server) SetReload(reload func() (failed int)) {
 	if s == nil {
 		return
 	}
@@ -231,8 +232,8 @@ func (s *Server) Reloads(reload func() (failed int)) {
 	s.reload = reload
 }
 
-// takeReload serves POST /reload. The errors in files are only in the log.
-func (s *Server) takeReload(w http.ResponseWriter, req *http.Request) {
+// serveReload serves POST /reload. The errors in files are only in the log.
+func (s *Server) serveReload(w http.ResponseWriter, req *http.Request) {
 	if refuseRemote(w, req, "a reload") {
 		return
 	}
@@ -240,14 +241,14 @@ func (s *Server) takeReload(w http.ResponseWriter, req *http.Request) {
 	reload := s.reload
 	s.mu.Unlock()
 	if reload == nil {
-		answer(w, http.StatusServiceUnavailable, textNotStarted)
+		respond(w, http.StatusServiceUnavailable, textNotStarted)
 		return
 	}
 	if failed := reload(); failed > 0 {
-		answer(w, http.StatusInternalServerError, fmt.Sprintf(textReloadFailed, failed))
+		respond(w, http.StatusInternalServerError, fmt.Sprintf(textReloadFailed, failed))
 		return
 	}
-	answer(w, http.StatusOK, "reloaded\n")
+	respond(w, http.StatusOK, "reloaded\n")
 }
 
 // refuseRemote responds with status 403 if the request comes from another machine, or from a page
@@ -255,18 +256,18 @@ func (s *Server) takeReload(w http.ResponseWriter, req *http.Request) {
 func refuseRemote(w http.ResponseWriter, req *http.Request, what string) bool {
 	switch {
 	case !isLocal(req):
-		answer(w, http.StatusForbidden, what+textLocalOnly)
+		respond(w, http.StatusForbidden, what+textLocalOnly)
 	case req.Header.Get("Origin") != "" || req.Header.Get("Sec-Fetch-Site") != "":
-		answer(w, http.StatusForbidden, what+textNoBrowser)
+		respond(w, http.StatusForbidden, what+textNoBrowser)
 	default:
 		return false
 	}
 	return true
 }
 
-// takeDrain serves POST /drain. It starts the drain, and responds when the drain has ended. If the
+// serveDrain serves POST /drain. It starts the drain, and responds when the drain has ended. If the
 // caller leaves, the drain continues.
-func (s *Server) takeDrain(w http.ResponseWriter, req *http.Request) {
+func (s *Server) serveDrain(w http.ResponseWriter, req *http.Request) {
 	if refuseRemote(w, req, "a drain") {
 		return
 	}
@@ -274,23 +275,23 @@ func (s *Server) takeDrain(w http.ResponseWriter, req *http.Request) {
 	drain := s.drain
 	s.mu.Unlock()
 	if drain == nil {
-		answer(w, http.StatusServiceUnavailable, textNotStarted)
+		respond(w, http.StatusServiceUnavailable, textNotStarted)
 		return
 	}
 	select {
 	case <-drain():
-		answer(w, http.StatusOK, "drained\n")
+		respond(w, http.StatusOK, "drained\n")
 	case <-req.Context().Done():
 	}
 }
 
-// waitDrained serves GET /drained. It responds when a drain has ended, but does not start a drain.
+// serveDrained serves GET /drained. It responds when a drain has ended, but does not start a drain.
 // The preStop hook of an agent next to its sidecar uses it, because streams need the agent until
 // the drain has ended.
-func (s *Server) waitDrained(w http.ResponseWriter, req *http.Request) {
+func (s *Server) serveDrained(w http.ResponseWriter, req *http.Request) {
 	select {
-	case <-s.drained:
-		answer(w, http.StatusOK, "drained\n")
+	case <-s.drainDone:
+		respond(w, http.StatusOK, "drained\n")
 	case <-req.Context().Done():
 	}
 }
@@ -300,7 +301,7 @@ func (s *Server) waitDrained(w http.ResponseWriter, req *http.Request) {
 // has. Other addresses of 127.0.0.0/8 do not count, because Istio's proxy forwards requests of
 // other pods from 127.0.0.6.
 func isLocal(req *http.Request) bool {
-	for _, name := range forwarding {
+	for _, name := range forwardingHeaders {
 		if req.Header.Get(name) != "" {
 			return false
 		}
@@ -320,11 +321,11 @@ func isLocal(req *http.Request) bool {
 	return peer == netip.AddrFrom4([4]byte{127, 0, 0, 1}) || peer == netip.IPv6Loopback()
 }
 
-// forwarding has the headers that proxies set. A request with such a header does not count as
-// local, because a proxy on this machine may forward requests of other machines.
-var forwarding = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "Via"}
+// forwardingHeaders has the headers that proxies set. A request with such a header does not count
+// as local, because a proxy on this machine may forward requests of other machines.
+var forwardingHeaders = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "Via"}
 
-func answer(w http.ResponseWriter, code int, text string) {
+func respond(w http.ResponseWriter, code int, text string) {
 	if w.Header().Get("Content-Type") == "" {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	}

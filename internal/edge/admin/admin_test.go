@@ -44,13 +44,13 @@ func TestReadiness(t *testing.T) {
 		reported Status
 	}{
 		{"at first", func() {}, 503, "listening: not yet\ndrain: ok, not draining\nstore: not reached yet", 503, Status{}},
-		{"the store fails", func() { s.note(down) }, 503, "store: not reached yet", 503, Status{}},
-		{"it listens", func() { s.Started(done) }, 503, "listening: ok\ndrain: ok, not draining\nstore: not reached yet", 200, Status{Started: true}},
-		{"the store is there", func() { s.note(nil) }, 200, "store: ok", 200, Status{Started: true, StoreReached: true}},
-		{"it is lost", func() { s.note(down) }, 200, "store: lost since 2026-11-24T02:00:00Z", 200, Status{Started: true, StoreReached: true, StoreLost: at}},
-		{"still", func() { at = at.Add(time.Hour); s.note(down) }, 200, "store: lost since 2026-11-24T02:00:00Z", 200, Status{Started: true, StoreReached: true, StoreLost: at}},
-		{"it is back", func() { s.note(nil) }, 200, "store: ok", 200, Status{Started: true, StoreReached: true}},
-		{"draining", s.Draining, 503, "drain: draining", 200, Status{Started: true, StoreReached: true, Draining: true}},
+		{"the store fails", func() { s.noteCheck(down) }, 503, "store: not reached yet", 503, Status{}},
+		{"it listens", func() { s.MarkStarted(done) }, 503, "listening: ok\ndrain: ok, not draining\nstore: not reached yet", 200, Status{Started: true}},
+		{"the store is there", func() { s.noteCheck(nil) }, 200, "store: ok", 200, Status{Started: true, StoreReached: true}},
+		{"it is lost", func() { s.noteCheck(down) }, 200, "store: lost since 2026-11-24T02:00:00Z", 200, Status{Started: true, StoreReached: true, StoreLost: at}},
+		{"still", func() { at = at.Add(time.Hour); s.noteCheck(down) }, 200, "store: lost since 2026-11-24T02:00:00Z", 200, Status{Started: true, StoreReached: true, StoreLost: at}},
+		{"it is back", func() { s.noteCheck(nil) }, 200, "store: ok", 200, Status{Started: true, StoreReached: true}},
+		{"draining", s.MarkDraining, 503, "drain: draining", 200, Status{Started: true, StoreReached: true, Draining: true}},
 	} {
 		step.do()
 		code, body := asked(s, "GET", "/readyz")
@@ -98,9 +98,9 @@ func TestWatch(t *testing.T) {
 		if s.Status().StoreReached {
 			t.Error("reached before it was there")
 		}
-		time.Sleep(longestPause)
+		time.Sleep(maxPause)
 		if !s.Status().StoreReached {
-			t.Errorf("not seen %v after it came", longestPause)
+			t.Errorf("not seen %v after it came", maxPause)
 		}
 		if asks.Load() > 40 {
 			t.Errorf("asked %d times in a minute", asks.Load())
@@ -109,7 +109,7 @@ func TestWatch(t *testing.T) {
 		if got := s.Status(); !got.StoreLost.IsZero() {
 			t.Errorf("lost at once, although it may take its time: %+v", got)
 		}
-		time.Sleep(askEvery + askTimeout)
+		time.Sleep(checkInterval + askTimeout)
 		if got := s.Status(); got.StoreLost.IsZero() || !got.StoreReached {
 			t.Errorf("a store that hangs: %+v", got)
 		}
@@ -153,8 +153,8 @@ func TestPaths(t *testing.T) {
 func TestDrainIsTakenFromHereOnly(t *testing.T) {
 	drains := 0
 	s := New(Options{})
-	s.Started(func() <-chan struct{} { drains++; return done() })
-	s.Reloads(func() int { drains++; return 0 })
+	s.MarkStarted(func() <-chan struct{} { drains++; return done() })
+	s.SetReload(func() int { drains++; return 0 })
 	socket := &net.UnixAddr{Name: "/run/admin.sock", Net: "unix"}
 	pod := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 9), Port: 7081}
 	for _, tt := range []struct {
@@ -202,8 +202,8 @@ func TestDrainIsTakenFromHereOnly(t *testing.T) {
 
 func TestAServerThatIsOff(t *testing.T) {
 	var s *Server
-	s.Started(done)
-	s.Draining()
+	s.MarkStarted(done)
+	s.MarkDraining()
 	s.Watch(t.Context(), func(context.Context) error { t.Error("the store is asked for nobody"); return nil })
 	s.Close()
 	if s.Status().Ready() {
@@ -216,7 +216,7 @@ func TestDrained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{})
 		drains := 0
-		s.Started(func() <-chan struct{} { drains++; return nil })
+		s.MarkStarted(func() <-chan struct{} { drains++; return nil })
 		gone, leave := context.WithCancel(t.Context())
 		codes := make(chan int, 2)
 		ask := func(ctx context.Context) {
@@ -234,12 +234,12 @@ func TestDrained(t *testing.T) {
 		if got := <-codes; got != 0 {
 			t.Errorf("whoever left was answered with %d bytes", got)
 		}
-		s.Draining()
+		s.MarkDraining()
 		time.Sleep(time.Minute)
 		if len(codes) != 0 {
 			t.Fatal("it answered before the end of the drain")
 		}
-		s.Drained()
+		s.MarkDrained()
 		if got := <-codes; got != len("drained\n") {
 			t.Errorf("at the end: %d bytes", got)
 		}
@@ -292,7 +292,7 @@ func TestAgentz(t *testing.T) {
 	for range 100 {
 		step("a moment later", 200, "ready\nagent: accepts connections\nbilling: accepts connections\n")
 	}
-	at = at.Add(connectEvery)
+	at = at.Add(connectInterval)
 	step("one has gone", 503, "not ready\nagent: accepts connections\nbilling: accepts no connections\n")
 	if code, _ := asked(s, "GET", "/readyz"); code != 503 {
 		t.Errorf("/readyz answers %d: it goes by the store and the listener alone", code)
@@ -305,5 +305,5 @@ func TestAgentz(t *testing.T) {
 	New(Options{}).Agents(nil)
 	var off *Server
 	off.Agents(nil)
-	off.Drained()
+	off.MarkDrained()
 }

@@ -15,9 +15,9 @@ const (
 	// connectTimeout bounds the time that an agent may take to accept a connection. It is shorter
 	// than the default timeout of a Kubernetes probe, one second.
 	connectTimeout = 900 * time.Millisecond
-	// connectEvery is the shortest time between two connections to the same agent. Requests for
+	// connectInterval is the shortest time between two connections to the same agent. Requests for
 	// /agentz that arrive sooner get the last result.
-	connectEvery = 500 * time.Millisecond
+	connectInterval = 500 * time.Millisecond
 )
 
 // An Agent is an agent whose connections /agentz checks.
@@ -53,24 +53,24 @@ func (s *Server) agentz(w http.ResponseWriter, req *http.Request) {
 	select {
 	case <-s.agents.known:
 	default:
-		answer(w, http.StatusServiceUnavailable, textNotStarted)
+		respond(w, http.StatusServiceUnavailable, textNotStarted)
 		return
 	}
 	all, text := s.agents.connect(req.Context(), s.now)
 	if !all {
-		answer(w, http.StatusServiceUnavailable, textNotReady+text)
+		respond(w, http.StatusServiceUnavailable, textNotReady+text)
 		return
 	}
-	answer(w, http.StatusOK, "ready\n"+text)
+	respond(w, http.StatusOK, "ready\n"+text)
 }
 
 // connect opens a connection to each agent and sends nothing over it. If the last result is newer
-// than connectEvery, connect returns that result instead. The text does not contain errors, because
-// errors may contain addresses, and the admin listener has no login.
+// than connectInterval, connect returns that result instead. The text does not contain errors,
+// because errors may contain addresses, and the admin listener has no login.
 func (a *agents) connect(ctx context.Context, now func() time.Time) (all bool, text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.asked.IsZero() && now().Sub(a.asked) < connectEvery {
+	if !a.asked.IsZero() && now().Sub(a.asked) < connectInterval {
 		return a.all, a.text
 	}
 	// The check must not end when this request is canceled, because other requests get its result

@@ -6,19 +6,19 @@ import (
 )
 
 const (
-	// askEvery is how often the store is checked after it was reached once.
-	askEvery = 2 * time.Second
+	// checkInterval is how often the store is checked after it was reached once.
+	checkInterval = 2 * time.Second
 	// askTimeout bounds the time of one check of the store.
 	askTimeout = 5 * time.Second
-	// firstPause and longestPause are the shortest and the longest wait between two checks before
+	// minPause and maxPause are the shortest and the longest wait between two checks before
 	// the store is reached for the first time.
-	firstPause, longestPause = 50 * time.Millisecond, 2 * time.Second
+	minPause, maxPause = 50 * time.Millisecond, 2 * time.Second
 )
 
 // A storeState is the result of the checks of the store so far.
 type storeState struct {
-	reached bool
-	lost    time.Time // when the store stopped answering; zero if it answered the last check
+	wasReached bool
+	lost       time.Time // when the store stopped answering; zero if it answered the last check
 }
 
 // Watch checks the store until ctx is done. ask returns nil if the store answers. Probes report the
@@ -27,7 +27,7 @@ func (s *Server) Watch(ctx context.Context, ask func(context.Context) error) {
 	if s == nil {
 		return
 	}
-	pause := firstPause
+	pause := minPause
 	for {
 		asked, cancel := context.WithTimeout(ctx, askTimeout)
 		err := ask(asked)
@@ -35,8 +35,8 @@ func (s *Server) Watch(ctx context.Context, ask func(context.Context) error) {
 		if ctx.Err() != nil {
 			return
 		}
-		if s.note(err) {
-			pause = askEvery
+		if s.noteCheck(err) {
+			pause = checkInterval
 		}
 		timer := time.NewTimer(pause)
 		select {
@@ -45,19 +45,19 @@ func (s *Server) Watch(ctx context.Context, ask func(context.Context) error) {
 			return
 		case <-timer.C:
 		}
-		pause = min(2*pause, max(longestPause, pause))
+		pause = min(2*pause, max(maxPause, pause))
 	}
 }
 
-// note records the result of a check, and logs a change. It reports whether the store was ever
+// noteCheck records the result of a check, and logs a change. It reports whether the store was ever
 // reached.
-func (s *Server) note(err error) (reached bool) {
+func (s *Server) noteCheck(err error) (reached bool) {
 	s.mu.Lock()
 	before := s.store
 	switch {
 	case err == nil:
-		s.store = storeState{reached: true}
-	case before.reached && before.lost.IsZero():
+		s.store = storeState{wasReached: true}
+	case before.wasReached && before.lost.IsZero():
 		s.store.lost = s.now()
 	}
 	after := s.store
@@ -70,5 +70,5 @@ func (s *Server) note(err error) (reached bool) {
 	case err != nil:
 		s.log.Debug("the store was not reached", "err", err)
 	}
-	return after.reached
+	return after.wasReached
 }

@@ -29,14 +29,14 @@ type Files struct {
 
 // A Set contains the files as they were at the last successful read. It is safe for concurrent use.
 type Set struct {
-	files   Files
-	reading sync.Mutex
-	now     atomic.Pointer[content]
+	files    Files
+	reloadMu sync.Mutex
+	now      atomic.Pointer[content]
 }
 
 // content is what one read of the files found.
 type content struct {
-	sum         [sha256.Size]byte
+	hash        [sha256.Size]byte
 	certificate *tls.Certificate // nil if there is no certificate
 	authorities *x509.CertPool   // nil if there is no CA file
 }
@@ -54,14 +54,14 @@ func Open(files Files) (*Set, error) {
 // Later connections use the new content. If Reload returns an error, connections continue to use
 // the old content.
 func (s *Set) Reload() (changed bool, err error) {
-	s.reading.Lock()
-	defer s.reading.Unlock()
+	s.reloadMu.Lock()
+	defer s.reloadMu.Unlock()
 	next, err := read(s.files)
 	if err != nil {
 		return false, err
 	}
 	before := s.now.Swap(next)
-	return before == nil || before.sum != next.sum, nil
+	return before == nil || before.hash != next.hash, nil
 }
 
 // Names returns the names of the files that are set.
@@ -83,7 +83,7 @@ func read(files Files) (c *content, err error) {
 		hash.Write(one[:])
 	}
 	c = &content{}
-	hash.Sum(c.sum[:0])
+	hash.Sum(c.hash[:0])
 	if files.Cert != "" {
 		pair, err := tls.X509KeyPair(texts[0], texts[1])
 		if err != nil {
@@ -100,9 +100,9 @@ func read(files Files) (c *content, err error) {
 	return c, nil
 }
 
-// Expires returns when the certificate of this side expires, or the zero time if there is no
+// Expiry returns when the certificate of this side expires, or the zero time if there is no
 // certificate.
-func (s *Set) Expires() time.Time {
+func (s *Set) Expiry() time.Time {
 	if c := s.now.Load().certificate; c != nil && c.Leaf != nil {
 		return c.Leaf.NotAfter
 	}

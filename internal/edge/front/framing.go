@@ -14,21 +14,21 @@ import (
 type framing struct {
 	state func(*framing, byte) // parses the next byte; nil if parsing has stopped
 	// the current line; if it is long, only its first maxLine and its last lineTail bytes
-	line   []byte
-	long   bool // the current line was shortened
-	fields bool // the request line is complete
-	old    bool // the request is HTTP/1.0
-	second bool // the request line is HTTP/2's preface (PRI), and no header field has followed
+	line            []byte
+	lineIsShortened bool // the current line was shortened
+	inFields        bool // the request line is complete
+	isHTTP10        bool // the request is HTTP/1.0
+	isHTTP2Preface  bool // the request line is HTTP/2's preface (PRI), and no header field has followed
 
-	length  bool   // the header has Content-Length
-	size    int64  // the value of Content-Length
-	wrong   bool   // Content-Length is not a number, or two of them differ
-	coding  bool   // the header has Transfer-Encoding
-	folded  bool   // a header field continues on a second line
-	left    int64  // how many bytes of the body or of the chunk are still to be read
-	begun   bool   // at least one byte of the current request was read
-	stretch bool   // Content-Length or Transfer-Encoding has more than maxLine bytes
-	refused string // why the request is refused, or ""
+	hasLength      bool   // the header has Content-Length
+	size           int64  // the value of Content-Length
+	hasBadLength   bool   // Content-Length is not a number, or two of them differ
+	hasCoding      bool   // the header has Transfer-Encoding
+	hasFoldedField bool   // a header field continues on a second line
+	remaining      int64  // how many bytes of the body or of the chunk are still to be read
+	hasBegun       bool   // at least one byte of the current request was read
+	hasLongField   bool   // Content-Length or Transfer-Encoding has more than maxLine bytes
+	refusal        string // why the request is refused, or ""
 }
 
 const (
@@ -40,21 +40,21 @@ const (
 	lineTail = len(" HTTP/1.0\r")
 )
 
-func newFraming() framing { return framing{state: (*framing).head} }
+func newFraming() framing { return framing{state: (*framing).parseHead} }
 
-// follow parses bytes that were read from the connection. It returns how many of them net/http may
+// parse parses bytes that were read from the connection. It returns how many of them net/http may
 // see: all bytes, or those up to the end of the header of the first request that is refused.
-func (f *framing) follow(p []byte) int {
+func (f *framing) parse(p []byte) int {
 	for n := 0; n < len(p) && f.state != nil; {
-		if f.left > 0 { // skip the body in one step
-			skip := int(min(f.left, int64(len(p)-n)))
-			f.left -= int64(skip)
+		if f.remaining > 0 { // skip the body in one step
+			skip := int(min(f.remaining, int64(len(p)-n)))
+			f.remaining -= int64(skip)
 			n += skip
 			continue
 		}
 		f.state(f, p[n])
 		n++
-		if f.refused != "" {
+		if f.refusal != "" {
 			return n
 		}
 	}
@@ -62,7 +62,7 @@ func (f *framing) follow(p []byte) int {
 }
 
 // inHead reports whether a part of a request's header was read, but not all of it.
-func (f *framing) inHead() bool { return f.state != nil && f.begun }
+func (f *framing) inHead() bool { return f.state != nil && f.hasBegun }
 
 // lineEnd adds a byte to the current line. It returns true at the end of the line.
 func (f *framing) lineEnd(c byte) bool {
@@ -73,7 +73,7 @@ func (f *framing) lineEnd(c byte) bool {
 	if len(f.line) < maxLine+lineTail {
 		f.line = append(f.line, c)
 	} else {
-		f.long = true
+		f.lineIsShortened = true
 		tail := f.line[maxLine:]
 		copy(tail, tail[1:])
 		tail[lineTail-1] = c
@@ -81,81 +81,81 @@ func (f *framing) lineEnd(c byte) bool {
 	return false
 }
 
-func (f *framing) nextLine() { f.line, f.long = f.line[:0], false }
+func (f *framing) nextLine() { f.line, f.lineIsShortened = f.line[:0], false }
 
-// head parses one byte of a request's header.
-func (f *framing) head(c byte) {
-	f.begun = true
+// parseHead parses one byte of a request's header.
+func (f *framing) parseHead(c byte) {
+	f.hasBegun = true
 	if !f.lineEnd(c) {
 		return
 	}
 	defer f.nextLine()
 	switch {
-	case !f.fields && len(f.line) == 0 && !f.long:
-		f.begun = false // an empty line before a request
-	case !f.fields:
-		f.requestLine()
+	case !f.inFields && len(f.line) == 0 && !f.lineIsShortened:
+		f.hasBegun = false // an empty line before a request
+	case !f.inFields:
+		f.parseRequestLine()
 	case len(f.line) > 0:
-		f.field()
+		f.parseField()
 	default:
-		f.headEnd()
+		f.endHead()
 	}
 }
 
-func (f *framing) requestLine() {
-	f.second = bytes.Equal(f.line, []byte("PRI * HTTP/2.0"))
-	f.fields = true
-	f.old = bytes.HasSuffix(f.line, []byte(" HTTP/1.0"))
+func (f *framing) parseRequestLine() {
+	f.isHTTP2Preface = bytes.Equal(f.line, []byte("PRI * HTTP/2.0"))
+	f.inFields = true
+	f.isHTTP10 = bytes.HasSuffix(f.line, []byte(" HTTP/1.0"))
 }
 
-func (f *framing) field() {
-	f.second = false
+func (f *framing) parseField() {
+	f.isHTTP2Preface = false
 	if f.line[0] == ' ' || f.line[0] == '\t' {
-		f.folded = true
+		f.hasFoldedField = true
 		return
 	}
 	name, value, _ := bytes.Cut(f.line, []byte(":"))
 	switch {
 	case bytes.EqualFold(name, []byte("Content-Length")):
 		size, err := strconv.ParseUint(string(bytes.Trim(value, " \t")), 10, 63)
-		f.wrong = f.wrong || err != nil || f.length && int64(size) != f.size
-		f.stretch = f.stretch || f.long
-		f.length, f.size = true, int64(size)
+		f.hasBadLength = f.hasBadLength || err != nil || f.hasLength && int64(size) != f.size
+		f.hasLongField = f.hasLongField || f.lineIsShortened
+		f.hasLength, f.size = true, int64(size)
 	case bytes.EqualFold(name, []byte("Transfer-Encoding")):
-		f.stretch = f.stretch || f.long
-		f.coding = true
+		f.hasLongField = f.hasLongField || f.lineIsShortened
+		f.hasCoding = true
 	}
 }
 
-// headEnd runs at the end of the header. It decides whether the request is refused, and otherwise
+// endHead runs at the end of the header. It decides whether the request is refused, and otherwise
 // how the bytes of its body are parsed.
-func (f *framing) headEnd() {
+func (f *framing) endHead() {
 	switch {
-	case f.coding && f.length:
-		f.refused = textTwoLengths
-	case f.coding && f.old:
-		f.refused = textOldChunked
-	case f.folded:
-		f.refused = textFolded
-	case f.stretch:
-		f.refused = textLongLength
-	case f.wrong, // net/http answers 400 and closes the connection
-		f.second: // HTTP/2 frames state their length only once; if HTTP/2 is off, net/http closes
+	case f.hasCoding && f.hasLength:
+		f.refusal = textTwoLengths
+	case f.hasCoding && f.isHTTP10:
+		f.refusal = textOldChunked
+	case f.hasFoldedField:
+		f.refusal = textFolded
+	case f.hasLongField:
+		f.refusal = textLongLength
+	case f.hasBadLength, // net/http answers 400 and closes the connection
+		f.isHTTP2Preface: // HTTP/2 frames state their length only once; if HTTP/2 is off, net/http closes
 		f.state = nil
-	case f.coding:
-		f.state = (*framing).chunk
-	case f.length:
-		f.left = f.size
+	case f.hasCoding:
+		f.state = (*framing).parseChunk
+	case f.hasLength:
+		f.remaining = f.size
 	}
-	if f.refused != "" {
+	if f.refusal != "" {
 		f.state = nil
 	}
-	f.fields, f.old, f.second, f.length, f.wrong, f.coding, f.folded, f.stretch, f.begun = false, false, false, false, false, false, false, false, false
+	f.inFields, f.isHTTP10, f.isHTTP2Preface, f.hasLength, f.hasBadLength, f.hasCoding, f.hasFoldedField, f.hasLongField, f.hasBegun = false, false, false, false, false, false, false, false, false
 }
 
-// chunk parses the line before a chunk, which contains the chunk's size. The chunk and the newline
-// after it are then skipped in the same way as a body.
-func (f *framing) chunk(c byte) {
+// parseChunk parses the line before a chunk, which contains the chunk's size. The chunk and the
+// newline after it are then skipped in the same way as a body.
+func (f *framing) parseChunk(c byte) {
 	if !f.lineEnd(c) {
 		return
 	}
@@ -166,19 +166,19 @@ func (f *framing) chunk(c byte) {
 	case err != nil:
 		f.state = nil // net/http answers 400 and closes the connection
 	case size == 0:
-		f.state = (*framing).trailer
+		f.state = (*framing).parseTrailer
 	default:
-		f.left = int64(size) + 2
+		f.remaining = int64(size) + 2
 	}
 }
 
-// trailer parses the lines after the last chunk, up to the empty line.
-func (f *framing) trailer(c byte) {
+// parseTrailer parses the lines after the last chunk, up to the empty line.
+func (f *framing) parseTrailer(c byte) {
 	if !f.lineEnd(c) {
 		return
 	}
-	if len(f.line) == 0 && !f.long {
-		f.state = (*framing).head
+	if len(f.line) == 0 && !f.lineIsShortened {
+		f.state = (*framing).parseHead
 	}
 	f.nextLine()
 }

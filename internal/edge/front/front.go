@@ -28,27 +28,27 @@ type Options struct {
 	HeaderTimeout time.Duration // bounds the TLS handshake; http.Server itself bounds the header
 	Connections   int           // maximum number of open connections
 	PerAddress    int           // maximum number of open connections from one client address, see Network
-	// Exempt reports whether an address belongs to a trusted proxy. PerAddress does not apply to
+	// IsExempt reports whether an address belongs to a trusted proxy. PerAddress does not apply to
 	// such an address.
-	Exempt func(netip.Addr) bool
-	// Full is called when a bound is exceeded. status is the status with which the requests of the
+	IsExempt func(netip.Addr) bool
+	// OnFull is called when a bound is exceeded. status is the status with which the requests of the
 	// new connection are refused. Full must not block.
-	Full func(status int)
-	// Failed is called when a TLS handshake fails. It must not block.
-	Failed func(remote net.Addr, err error)
+	OnFull func(status int)
+	// OnHandshakeFailure is called when a TLS handshake fails. It must not block.
+	OnHandshakeFailure func(remote net.Addr, err error)
 }
 
 // A Listener accepts connections for an http.Server. Attach sets the server's ConnContext and
 // ConnState, which must not be set otherwise.
 type Listener struct {
 	net.Listener
-	opts Options
-	room room
+	opts    Options
+	counter connCounter
 
-	once  sync.Once
-	ready chan acceptedConn // connections after their TLS handshake
-	open  context.Context
-	end   context.CancelFunc
+	once        sync.Once
+	ready       chan acceptedConn // connections after their TLS handshake
+	openContext context.Context
+	cancel      context.CancelFunc
 }
 
 type acceptedConn struct {
@@ -60,15 +60,15 @@ type acceptedConn struct {
 func Listen(l net.Listener, o Options) *Listener {
 	open, end := context.WithCancel(context.Background())
 	return &Listener{
-		Listener: l, opts: o, ready: make(chan acceptedConn), open: open, end: end,
-		room: room{total: o.Connections, each: o.PerAddress, of: map[netip.Addr]int{}, aloneOf: map[netip.Addr]int{}},
+		Listener: l, opts: o, ready: make(chan acceptedConn), openContext: open, cancel: end,
+		counter: connCounter{total: o.Connections, perNetwork: o.PerAddress, countOf: map[netip.Addr]int{}, outlivingOf: map[netip.Addr]int{}},
 	}
 }
 
 // Accept implements net.Listener.
 func (l *Listener) Accept() (net.Conn, error) {
 	if l.opts.TLS == nil {
-		c, err := l.take()
+		c, err := l.acceptConn()
 		if err != nil {
 			return nil, err
 		}
@@ -78,38 +78,38 @@ func (l *Listener) Accept() (net.Conn, error) {
 	select {
 	case a := <-l.ready:
 		return a.conn, a.err
-	case <-l.open.Done():
+	case <-l.openContext.Done():
 		return nil, net.ErrClosed
 	}
 }
 
 // Close implements net.Listener. It ends TLS handshakes in progress.
 func (l *Listener) Close() error {
-	l.end()
+	l.cancel()
 	return l.Listener.Close()
 }
 
-// take accepts the next connection. If a connection exceeds the bounds by more than spare, take
-// closes it and accepts another one.
-func (l *Listener) take() (*conn, error) {
+// acceptConn accepts the next connection. If a connection exceeds the bounds by more than spare,
+// acceptConn closes it and accepts another one.
+func (l *Listener) acceptConn() (*conn, error) {
 	for {
 		raw, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
 		var from netip.Addr
-		if addr, ok := Network(raw.RemoteAddr().String()); ok && (l.opts.Exempt == nil || !l.opts.Exempt(addr)) {
+		if addr, ok := Network(raw.RemoteAddr().String()); ok && (l.opts.IsExempt == nil || !l.opts.IsExempt(addr)) {
 			from = addr
 		}
-		status, ok := l.room.take(from)
-		if status != 0 && l.opts.Full != nil {
-			l.opts.Full(status)
+		status, ok := l.counter.take(from)
+		if status != 0 && l.opts.OnFull != nil {
+			l.opts.OnFull(status)
 		}
 		if !ok {
 			raw.Close()
 			continue
 		}
-		return &conn{Conn: raw, framing: newFraming(), over: status, place: &place{room: &l.room, from: from, users: 1}, free: true}, nil
+		return &conn{Conn: raw, framing: newFraming(), refusalStatus: status, place: &place{counter: &l.counter, network: from, users: 1}, freesPlace: true}, nil
 	}
 }
 
@@ -117,31 +117,31 @@ func (l *Listener) take() (*conn, error) {
 // slow client does not delay the others.
 func (l *Listener) acceptAll() {
 	for {
-		c, err := l.take()
+		c, err := l.acceptConn()
 		if err != nil {
-			if !l.hand(acceptedConn{err: err}) || errors.Is(err, net.ErrClosed) {
+			if !l.deliver(acceptedConn{err: err}) || errors.Is(err, net.ErrClosed) {
 				return
 			}
 			continue // if the error is temporary, http.Server waits before it calls Accept again
 		}
-		go l.shake(c)
+		go l.handshake(c)
 	}
 }
 
-// hand passes an accepted connection or an error to Accept. It returns false if the listener was
+// deliver passes an accepted connection or an error to Accept. It returns false if the listener was
 // closed before Accept received it.
-func (l *Listener) hand(a acceptedConn) bool {
+func (l *Listener) deliver(a acceptedConn) bool {
 	select {
 	case l.ready <- a:
 		return true
-	case <-l.open.Done():
+	case <-l.openContext.Done():
 		return false
 	}
 }
 
-// shake performs the TLS handshake on c, and passes the TLS connection to Accept.
-func (l *Listener) shake(c *conn) {
-	ctx, cancel := context.WithCancel(l.open)
+// handshake performs the TLS handshake on c, and passes the TLS connection to Accept.
+func (l *Listener) handshake(c *conn) {
+	ctx, cancel := context.WithCancel(l.openContext)
 	defer cancel()
 	if l.opts.HeaderTimeout > 0 {
 		var inTime context.CancelFunc
@@ -150,24 +150,24 @@ func (l *Listener) shake(c *conn) {
 	}
 	// The bytes of c are encrypted, so they are not parsed. The connection inside TLS has a framing
 	// of its own, which parses the decrypted bytes.
-	c.passes.Store(true)
+	c.isUnparsed.Store(true)
 	secure := tls.Server(c, l.opts.TLS)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		var header tls.RecordHeaderError
 		if errors.As(err, &header) && header.Conn != nil && looksLikeHTTP(header.RecordHeader) {
 			_, _ = io.WriteString(header.Conn, "HTTP/1.0 400 Bad Request\r\n\r\n"+textPlainOnTLS)
 		}
-		if l.opts.Failed != nil {
-			l.opts.Failed(c.RemoteAddr(), err)
+		if l.opts.OnHandshakeFailure != nil {
+			l.opts.OnHandshakeFailure(c.RemoteAddr(), err)
 		}
 		c.Close()
 		return
 	}
 	var served net.Conn = secure // for HTTP/2, net/http needs a *tls.Conn
 	if secure.ConnectionState().NegotiatedProtocol != "h2" {
-		served = &tlsConn{conn{Conn: secure, framing: newFraming(), over: c.over, place: c.place}, secure}
+		served = &tlsConn{conn{Conn: secure, framing: newFraming(), refusalStatus: c.refusalStatus, place: c.place}, secure}
 	}
-	if !l.hand(acceptedConn{conn: served}) {
+	if !l.deliver(acceptedConn{conn: served}) {
 		served.Close()
 	}
 }
@@ -185,15 +185,15 @@ type conn struct {
 	net.Conn
 	framing framing
 	// if a bound was exceeded: the status with which all requests are refused; otherwise 0
-	over  int
-	place *place
+	refusalStatus int
+	place         *place
 
-	refused atomic.Pointer[string] // why the last request is refused; nil if it is not
-	stopped atomic.Bool            // net/http set a read deadline in the past, to cancel a read
-	passes  atomic.Bool            // the bytes are not parsed, because they are TLS or another protocol
-	second  atomic.Bool            // the connection uses HTTP/2
-	once    sync.Once
-	free    bool // Close frees the place; false for a conn inside TLS, whose outer conn frees it
+	refusal       atomic.Pointer[string] // why the last request is refused; nil if it is not
+	readIsStopped atomic.Bool            // net/http set a read deadline in the past, to cancel a read
+	isUnparsed    atomic.Bool            // the bytes are not parsed, because they are TLS or another protocol
+	isHTTP2       atomic.Bool            // the connection uses HTTP/2
+	once          sync.Once
+	freesPlace    bool // Close frees the place; false for a conn inside TLS, whose outer conn frees it
 }
 
 // A tlsConn is the conn inside a TLS connection. It reads the decrypted bytes.
@@ -208,41 +208,41 @@ func (s *tlsConn) ConnectionState() tls.ConnectionState { return s.tls.Connectio
 
 // Read implements net.Conn. After a refused request it returns io.EOF.
 func (c *conn) Read(p []byte) (int, error) {
-	if c.passes.Load() {
+	if c.isUnparsed.Load() {
 		return c.Conn.Read(p)
 	}
-	if c.refused.Load() != nil {
+	if c.refusal.Load() != nil {
 		return 0, io.EOF
 	}
 	n, err := c.Conn.Read(p)
-	took := c.framing.follow(p[:n])
+	took := c.framing.parse(p[:n])
 	if c.framing.state == nil {
 		// This is also true if net/http refuses the request; then the connection carries no further
 		// requests.
-		c.second.Store(true)
+		c.isHTTP2.Store(true)
 	}
-	if why := c.framing.refused; why != "" {
-		c.refused.Store(&why)
+	if why := c.framing.refusal; why != "" {
+		c.refusal.Store(&why)
 		clear(p[took:n])
 		return took, nil
 	}
-	if n == 0 && c.framing.inHead() && !c.stopped.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
-		c.tooLate()
+	if n == 0 && c.framing.inHead() && !c.readIsStopped.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
+		c.sendTimeoutAnswer()
 	}
 	return n, err
 }
 
-// lateAnswer is sent to a client if the header of its request takes too long. Without it, net/http
-// would close the connection without any response.
-const lateAnswer = "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 70\r\n\r\n" +
+// timeoutAnswer is sent to a client if the header of its request takes too long. Without it,
+// net/http would close the connection without any response.
+const timeoutAnswer = "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 70\r\n\r\n" +
 	`{"error":"` + textLateHeader + `"}`
 
-// tooLate sends lateAnswer. No other goroutine writes to the connection, because no request was
-// read completely.
-func (c *conn) tooLate() {
+// sendTimeoutAnswer sends timeoutAnswer. No other goroutine writes to the connection, because no
+// request was read completely.
+func (c *conn) sendTimeoutAnswer() {
 	_ = c.SetWriteDeadline(time.Now().Add(time.Second))
-	_, _ = io.WriteString(c.Conn, lateAnswer)
-	// net/http also writes a response to some late headers; it must not follow lateAnswer
+	_, _ = io.WriteString(c.Conn, timeoutAnswer)
+	// net/http also writes a response to some late headers; it must not follow timeoutAnswer
 	_ = c.CloseWrite()
 }
 
@@ -250,8 +250,8 @@ func (c *conn) tooLate() {
 func (c *conn) SetReadDeadline(at time.Time) error {
 	// While a handler runs, net/http reads ahead on the connection. It cancels that read by a
 	// deadline in the past. If a part of the next request has arrived by that time, the request is
-	// not late, so Read must not send lateAnswer.
-	c.stopped.Store(!at.IsZero() && at.Before(longAgo))
+	// not late, so Read must not send timeoutAnswer.
+	c.readIsStopped.Store(!at.IsZero() && at.Before(longAgo))
 	return c.Conn.SetReadDeadline(at)
 }
 
@@ -260,7 +260,7 @@ var longAgo = time.Unix(24*60*60, 0)
 // Close implements net.Conn.
 func (c *conn) Close() error {
 	err := c.Conn.Close()
-	if c.free {
+	if c.freesPlace {
 		c.once.Do(c.place.leave)
 	}
 	return err
@@ -284,19 +284,19 @@ func Attach(s *http.Server) {
 		if t, ok := c.(*tls.Conn); ok {
 			c = t.NetConn()
 		}
-		if of := followed(c); of != nil {
+		if of := connOf(c); of != nil {
 			return context.WithValue(ctx, connKey{}, of)
 		}
 		return ctx
 	}
 	s.ConnState = func(c net.Conn, state http.ConnState) {
-		if of := followed(c); of != nil && state == http.StateHijacked {
-			of.passes.Store(true)
+		if of := connOf(c); of != nil && state == http.StateHijacked {
+			of.isUnparsed.Store(true)
 		}
 	}
 }
 
-func followed(c net.Conn) *conn {
+func connOf(c net.Conn) *conn {
 	switch c := c.(type) {
 	case *conn:
 		return c
@@ -314,32 +314,33 @@ func Refused(ctx context.Context) (status int, reason string) {
 	if !ok {
 		return 0, ""
 	}
-	switch why := c.refused.Load(); {
+	switch why := c.refusal.Load(); {
 	case why != nil:
 		return http.StatusBadRequest, *why + textAmbiguous
-	case c.over == 0:
-		switch status = c.place.room.refusalStatus(c.place.from); status {
+	case c.refusalStatus == 0:
+		switch status = c.place.counter.refusalStatus(c.place.network); status {
 		case http.StatusTooManyRequests:
 			reason = textRunsOfAddress
 		case http.StatusServiceUnavailable:
 			reason = textRuns
 		}
 		return status, reason
-	case c.over == http.StatusTooManyRequests:
-		return c.over, textAddress
+	case c.refusalStatus == http.StatusTooManyRequests:
+		return c.refusalStatus, textAddress
 	}
-	return c.over, textConnections
+	return c.refusalStatus, textConnections
 }
 
-// many reports whether the connection carries several requests at the same time, as HTTP/2 does.
-func (c *conn) many() bool { return c.passes.Load() || c.second.Load() }
+// isMultiplexed reports whether the connection carries several requests at the same time, as HTTP/2
+// does.
+func (c *conn) isMultiplexed() bool { return c.isUnparsed.Load() || c.isHTTP2.Load() }
 
-// Outlives counts a request as a connection of its client after the client has left. The count ends
-// when the caller calls free. ctx is the context of the request.
-func Outlives(ctx context.Context) (free func()) {
+// HoldPlace counts a request as a connection of its client after the client has left. The count
+// ends when the caller calls free. ctx is the context of the request.
+func HoldPlace(ctx context.Context) (free func()) {
 	c, ok := ctx.Value(connKey{}).(*conn)
 	if !ok {
 		return func() {}
 	}
-	return c.place.stays(c.many())
+	return c.place.hold(c.isMultiplexed())
 }

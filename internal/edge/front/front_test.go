@@ -161,14 +161,14 @@ func FuzzFraming(f *testing.F) {
 	f.Add("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n0\r\nX: y\r\n\r\nGET / HTTP/1.1\r\n\r\n", 1)
 	f.Fuzz(func(t *testing.T, sent string, piece int) {
 		whole, cut := newFraming(), newFraming()
-		whole.follow([]byte(sent))
-		for rest := sent; rest != "" && cut.refused == ""; {
+		whole.parse([]byte(sent))
+		for rest := sent; rest != "" && cut.refusal == ""; {
 			n := min(max(piece%64, 1), len(rest))
-			cut.follow([]byte(rest[:n]))
+			cut.parse([]byte(rest[:n]))
 			rest = rest[n:]
 		}
-		if whole.refused != cut.refused {
-			t.Errorf("%q in one piece, %q in some", whole.refused, cut.refused)
+		if whole.refusal != cut.refusal {
+			t.Errorf("%q in one piece, %q in some", whole.refusal, cut.refusal)
 		}
 		r := bufio.NewReader(strings.NewReader(sent))
 		requests := 0
@@ -186,7 +186,7 @@ func FuzzFraming(f *testing.F) {
 			if r.Buffered() == 0 {
 				return
 			}
-			if one.follow([]byte(sent[:read])); one.refused == "" && one.state != nil && one.begun {
+			if one.parse([]byte(sent[:read])); one.refusal == "" && one.state != nil && one.hasBegun {
 				t.Errorf("the end of request %d at %d is within one", requests, read)
 			}
 		}
@@ -230,12 +230,12 @@ func TestTooManyConnections(t *testing.T) {
 	}{
 		"in total":          {Options{Connections: 2}, 503},
 		"of an address":     {Options{PerAddress: 2}, 429},
-		"of a proxy":        {Options{PerAddress: 2, Exempt: func(netip.Addr) bool { return true }}, 200},
-		"of a proxy, total": {Options{Connections: 2, PerAddress: 2, Exempt: func(netip.Addr) bool { return true }}, 503},
+		"of a proxy":        {Options{PerAddress: 2, IsExempt: func(netip.Addr) bool { return true }}, 200},
+		"of a proxy, total": {Options{Connections: 2, PerAddress: 2, IsExempt: func(netip.Addr) bool { return true }}, 503},
 	} {
 		t.Run(name, func(t *testing.T) {
 			said := make(chan int, 100)
-			c.o.Full = func(status int) { said <- status }
+			c.o.OnFull = func(status int) { said <- status }
 			address, _ := serving(t, c.o)
 			status := func(conn net.Conn) int {
 				io.WriteString(conn, ask)
@@ -302,8 +302,8 @@ func TestRequestsThatOutliveTheirClients(t *testing.T) {
 	}{
 		"in total":          {Options{Connections: 3}, 503},
 		"of an address":     {Options{PerAddress: 3}, 429},
-		"of a proxy":        {Options{PerAddress: 3, Exempt: func(netip.Addr) bool { return true }}, 200},
-		"of a proxy, total": {Options{Connections: 3, PerAddress: 3, Exempt: func(netip.Addr) bool { return true }}, 503},
+		"of a proxy":        {Options{PerAddress: 3, IsExempt: func(netip.Addr) bool { return true }}, 200},
+		"of a proxy, total": {Options{Connections: 3, PerAddress: 3, IsExempt: func(netip.Addr) bool { return true }}, 503},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var frees []func()
@@ -312,7 +312,7 @@ func TestRequestsThatOutliveTheirClients(t *testing.T) {
 					http.Error(w, reason, status)
 					return
 				}
-				frees = append(frees, Outlives(req.Context()))
+				frees = append(frees, HoldPlace(req.Context()))
 			})}
 			Attach(s)
 			l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -344,10 +344,10 @@ func TestRequestsThatOutliveTheirClients(t *testing.T) {
 				}
 			}
 			// The requests count, whether or not the server has noticed that two clients have left.
-			r := &listener.room
+			r := &listener.counter
 			r.mu.Lock()
-			if r.all != 3 || r.alone != 3 {
-				t.Errorf("%d places, %d alone", r.all, r.alone)
+			if r.count != 3 || r.outliving != 3 {
+				t.Errorf("%d places, %d alone", r.count, r.outliving)
 			}
 			r.mu.Unlock()
 			if got, _ := status(); got != c.status {
@@ -361,8 +361,8 @@ func TestRequestsThatOutliveTheirClients(t *testing.T) {
 				free()
 			}
 			r.mu.Lock()
-			if r.alone != 0 || len(r.aloneOf) != 0 {
-				t.Errorf("what is left: %d alone, %d of addresses", r.alone, len(r.aloneOf))
+			if r.outliving != 0 || len(r.outlivingOf) != 0 {
+				t.Errorf("what is left: %d alone, %d of addresses", r.outliving, len(r.outlivingOf))
 			}
 			r.mu.Unlock()
 			got := 0
@@ -379,7 +379,7 @@ func TestRequestsThatOutliveTheirClients(t *testing.T) {
 			}
 		})
 	}
-	Outlives(t.Context())() // a context without a connection: nothing may happen
+	HoldPlace(t.Context())() // a context without a connection: nothing may happen
 }
 
 func TestNetwork(t *testing.T) {
@@ -420,7 +420,7 @@ func TestWithTLS(t *testing.T) {
 	failed := make(chan error, 10)
 	address, s := serving(t, Options{
 		TLS:           &tls.Config{Certificates: other.TLS.Certificates, NextProtos: []string{"h2", "http/1.1"}},
-		HeaderTimeout: 5 * time.Second, Failed: func(_ net.Addr, err error) { failed <- err },
+		HeaderTimeout: 5 * time.Second, OnHandshakeFailure: func(_ net.Addr, err error) { failed <- err },
 	})
 	slow := dial(t, address) // sends nothing
 	for _, http2 := range []bool{true, false} {

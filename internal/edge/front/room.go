@@ -23,23 +23,23 @@ func Network(remote string) (addr netip.Addr, ok bool) {
 	return addr, true
 }
 
-// room counts connections, and requests that continue after their clients have left.
-type room struct {
-	total, each int // total bounds all; each bounds each number in of; 0: no bound
+// connCounter counts connections, and requests that continue after their clients have left.
+type connCounter struct {
+	total, perNetwork int // total bounds count; perNetwork bounds each number in countOf; 0: no bound
 
-	mu    sync.Mutex
-	all   int
-	of    map[netip.Addr]int // the number of connections of each network
-	alone int                // how many of all are requests that continue after their clients have left
-	// the part of alone that belongs to each network; of includes these requests too
-	aloneOf map[netip.Addr]int
+	mu        sync.Mutex
+	count     int
+	countOf   map[netip.Addr]int // the number of connections of each network
+	outliving int                // how many of count are requests that continue after their clients have left
+	// the part of outliving that belongs to each network; countOf includes these requests too
+	outlivingOf map[netip.Addr]int
 }
 
 // A place counts as one connection in a room. If requests continue after their client has left,
 // they may use the place after the connection is closed.
 type place struct {
-	room *room
-	from netip.Addr
+	counter *connCounter
+	network netip.Addr
 
 	mu    sync.Mutex
 	users int // how many use the place: the open connection, and requests that outlive it
@@ -53,40 +53,40 @@ func (p *place) leave() {
 	free := p.users == 0
 	p.mu.Unlock()
 	if free {
-		p.room.free(p.from)
+		p.counter.free(p.network)
 	}
 }
 
-// stays counts a request that continues after its client has left, until the caller calls free. The
+// hold counts a request that continues after its client has left, until the caller calls free. The
 // request uses the place of its connection. If shared is true, the connection carries other
 // requests too (HTTP/2), and the request gets a place of its own.
-func (p *place) stays(shared bool) (free func()) {
-	r := p.room
+func (p *place) hold(shared bool) (free func()) {
+	r := p.counter
 	if shared {
-		p = &place{room: r, from: p.from}
+		p = &place{counter: r, network: p.network}
 	}
 	p.mu.Lock()
 	p.users++
 	p.mu.Unlock()
 	r.mu.Lock()
-	counts := r.each > 0 && p.from.IsValid()
-	r.alone++
+	counts := r.perNetwork > 0 && p.network.IsValid()
+	r.outliving++
 	if counts {
-		r.aloneOf[p.from]++
+		r.outlivingOf[p.network]++
 	}
 	if shared {
-		r.all++
+		r.count++
 		if counts {
-			r.of[p.from]++
+			r.countOf[p.network]++
 		}
 	}
 	r.mu.Unlock()
 	return func() {
 		r.mu.Lock()
-		r.alone--
+		r.outliving--
 		if counts {
-			if r.aloneOf[p.from]--; r.aloneOf[p.from] == 0 {
-				delete(r.aloneOf, p.from)
+			if r.outlivingOf[p.network]--; r.outlivingOf[p.network] == 0 {
+				delete(r.outlivingOf, p.network)
 			}
 		}
 		r.mu.Unlock()
@@ -97,13 +97,13 @@ func (p *place) stays(shared bool) (free func()) {
 // refusalStatus returns the status with which requests of an open connection must be refused. They
 // are refused if the requests whose clients have left reach a bound without any open connection.
 // Otherwise refusalStatus returns 0.
-func (r *room) refusalStatus(from netip.Addr) int {
+func (r *connCounter) refusalStatus(network netip.Addr) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case r.total > 0 && r.alone >= r.total:
+	case r.total > 0 && r.outliving >= r.total:
 		return http.StatusServiceUnavailable
-	case r.each > 0 && from.IsValid() && r.aloneOf[from] >= r.each:
+	case r.perNetwork > 0 && network.IsValid() && r.outlivingOf[network] >= r.perNetwork:
 		return http.StatusTooManyRequests
 	}
 	return 0
@@ -117,35 +117,35 @@ func spare(bound int) int { return max(bound/16, 16) }
 // take counts a new connection. If ok is false, the connection must be closed at once. status is
 // the status with which the requests of the connection must be refused, or 0. If from is the zero
 // Addr, only the bound on the total applies.
-func (r *room) take(from netip.Addr) (status int, ok bool) {
+func (r *connCounter) take(network netip.Addr) (status int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	counts := r.each > 0 && from.IsValid()
+	counts := r.perNetwork > 0 && network.IsValid()
 	switch {
-	case r.total > 0 && r.all >= r.total:
+	case r.total > 0 && r.count >= r.total:
 		status = http.StatusServiceUnavailable
-	case counts && r.of[from] >= r.each:
+	case counts && r.countOf[network] >= r.perNetwork:
 		status = http.StatusTooManyRequests
 	}
-	if r.total > 0 && r.all >= r.total+spare(r.total) || counts && r.of[from] >= r.each+spare(r.each) {
+	if r.total > 0 && r.count >= r.total+spare(r.total) || counts && r.countOf[network] >= r.perNetwork+spare(r.perNetwork) {
 		return status, false
 	}
-	r.all++
+	r.count++
 	if counts {
-		r.of[from]++
+		r.countOf[network]++
 	}
 	return status, true
 }
 
 // free removes a connection that take has counted.
-func (r *room) free(from netip.Addr) {
+func (r *connCounter) free(network netip.Addr) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.all--
-	if r.each == 0 || !from.IsValid() {
+	r.count--
+	if r.perNetwork == 0 || !network.IsValid() {
 		return
 	}
-	if r.of[from]--; r.of[from] == 0 {
-		delete(r.of, from)
+	if r.countOf[network]--; r.countOf[network] == 0 {
+		delete(r.countOf, network)
 	}
 }

@@ -33,25 +33,25 @@ type Settings struct {
 // Check returns what is wrong with the settings. It also loads the TLS files.
 func (s *Settings) Check() (errs []error) {
 	if err := s.Listen.Check(); err != nil {
-		errs = append(errs, variables.At("LISTEN", err))
+		errs = append(errs, variables.ErrorAt("LISTEN", err))
 	}
 	for _, of := range []struct {
 		name string
 		time time.Duration
 	}{{"HEADER_TIMEOUT", s.HeaderTimeout}, {"KEEP_ALIVE", s.KeepAlive}} {
 		if of.time < time.Second {
-			errs = append(errs, variables.Atf(of.name, textAtLeastSecond))
+			errs = append(errs, variables.ErrorAtf(of.name, textAtLeastSecond))
 		}
 	}
 	if s.MaxHeaderBytes < 4<<10 || s.MaxHeaderBytes > 16<<20 {
-		errs = append(errs, variables.Atf("MAX_HEADER_BYTES", "want 4KiB to 16MiB"))
+		errs = append(errs, variables.ErrorAtf("MAX_HEADER_BYTES", "want 4KiB to 16MiB"))
 	}
 	if s.ClientCAFile != "" && s.CertFile == "" && s.KeyFile == "" {
-		return append(errs, variables.Atf("TLS_CLIENT_CA_FILE", textClientCA))
+		return append(errs, variables.ErrorAtf("TLS_CLIENT_CA_FILE", textClientCA))
 	}
 	var err error
 	s.tls, err = certificates.OpenNamed(certificates.Files{Cert: s.CertFile, Key: s.KeyFile, CA: s.ClientCAFile}, "HOLDPOINT_", "TLS_CERT_FILE", "TLS_KEY_FILE", "TLS_CLIENT_CA_FILE")
-	return append(errs, variables.Split(err)...)
+	return append(errs, variables.SplitErrors(err)...)
 }
 
 // TLS returns the certificates of the listener, or nil if it does not use TLS.
@@ -61,44 +61,44 @@ const (
 	// streamsPerConnection is how many requests one HTTP/2 connection may run at the same time. The
 	// value is net/http's default. It bounds the cost of one connection.
 	streamsPerConnection = 250
-	// After pingAfter without a frame from the client, an HTTP/2 connection sends a ping. If the
+	// After pingDelay without a frame from the client, an HTTP/2 connection sends a ping. If the
 	// client does not reply within pingTimeout, the connection is closed.
-	pingAfter, pingTimeout = 30 * time.Second, 15 * time.Second
+	pingDelay, pingTimeout = 30 * time.Second, 15 * time.Second
 )
 
-// Before configures server with the limits of the settings, and returns a Listener for server. The
-// Listener uses TLS if the settings have a certificate. If exempt reports true for an address, only
-// the bound on the total number of connections applies to that address.
-func (s *Settings) Before(server *http.Server, l net.Listener, exempt func(netip.Addr) bool, logger *slog.Logger) net.Listener {
+// Configure configures server with the limits of the settings, and returns a Listener for server.
+// The Listener uses TLS if the settings have a certificate. If exempt reports true for an address,
+// only the bound on the total number of connections applies to that address.
+func (s *Settings) Configure(server *http.Server, l net.Listener, exempt func(netip.Addr) bool, logger *slog.Logger) net.Listener {
 	server.ReadHeaderTimeout, server.IdleTimeout, server.MaxHeaderBytes = s.HeaderTimeout, s.KeepAlive, int(s.MaxHeaderBytes)
 	server.Protocols = new(http.Protocols)
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetHTTP2(s.tls != nil)
 	server.Protocols.SetUnencryptedHTTP2(s.H2C)
-	server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: streamsPerConnection, SendPingTimeout: pingAfter, PingTimeout: pingTimeout}
+	server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: streamsPerConnection, SendPingTimeout: pingDelay, PingTimeout: pingTimeout}
 	Attach(server)
 	var secure *tls.Config
 	if s.tls != nil {
 		secure = s.tls.Server("h2", "http/1.1")
 	}
 	return Listen(l, Options{
-		TLS: secure, HeaderTimeout: s.HeaderTimeout, Connections: s.Connections, PerAddress: s.PerAddress, Exempt: exempt,
-		Full: seldom(func(status int) {
+		TLS: secure, HeaderTimeout: s.HeaderTimeout, Connections: s.Connections, PerAddress: s.PerAddress, IsExempt: exempt,
+		OnFull: rateLimited(func(status int) {
 			name := "MAX_CONNECTIONS"
 			if status == http.StatusTooManyRequests {
 				name = "ADDRESS_CONNECTIONS"
 			}
 			logger.Warn(logTooMany, "variable", "HOLDPOINT_"+name, "status", status)
 		}),
-		Failed: func(remote net.Addr, err error) {
+		OnHandshakeFailure: func(remote net.Addr, err error) {
 			logger.Debug("no TLS connection", "peer", remote.String(), "err", err)
 		},
 	})
 }
 
-// seldom returns a function that calls do with its argument. For each value of the argument it
+// rateLimited returns a function that calls do with its argument. For each value of the argument it
 // calls do at most once a minute.
-func seldom(do func(int)) func(int) {
+func rateLimited(do func(int)) func(int) {
 	var mu sync.Mutex
 	last := map[int]time.Time{}
 	return func(n int) {

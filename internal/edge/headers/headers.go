@@ -14,10 +14,10 @@ import (
 	"unicode/utf8"
 )
 
-// notTaken are the headers that a file may not set, each with the reason. They are headers that
-// belong to one connection (RFC 9110, section 7.6.1), and headers that describe the body or the
-// stream, which Holdpoint writes itself.
-var notTaken = map[string]string{
+// refusedHeaders are the headers that a file may not set, each with the reason. They are headers
+// that belong to one connection (RFC 9110, section 7.6.1), and headers that describe the body or
+// the stream, which Holdpoint writes itself.
+var refusedHeaders = map[string]string{
 	"Connection":          ofConnection,
 	"Keep-Alive":          ofConnection,
 	"Proxy-Authenticate":  ofConnection,
@@ -37,7 +37,7 @@ var notTaken = map[string]string{
 }
 
 // Refusal returns why a file may not set the header with that name, or "" if it may.
-func Refusal(name string) string { return notTaken[http.CanonicalHeaderKey(name)] }
+func Refusal(name string) string { return refusedHeaders[http.CanonicalHeaderKey(name)] }
 
 // Read reads a file of headers, such as the file that HOLDPOINT_UPSTREAM_HEADERS_FILE names. Each
 // line is a header `Name: value`. Read skips empty lines and lines that begin with #. A name may
@@ -78,7 +78,7 @@ func ReadLine(line string) (name, value string, err error) {
 		return "", "", errors.New(textWantLine)
 	}
 	name = http.CanonicalHeaderKey(name)
-	switch why := notTaken[name]; {
+	switch why := refusedHeaders[name]; {
 	case why != "":
 		return "", "", fmt.Errorf(textNotTaken, name, why)
 	case value == "":

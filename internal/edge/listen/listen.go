@@ -73,18 +73,18 @@ func checkHostPort(text string) error {
 	return nil
 }
 
-// Unix reports whether the address is a unix socket.
-func (a Address) Unix() bool { return a.path != "" }
+// IsUnix reports whether the address is a unix socket.
+func (a Address) IsUnix() bool { return a.path != "" }
 
-// Loopback reports whether the address is a port that can be reached from this machine only.
-func (a Address) Loopback() bool {
+// IsLoopback reports whether the address is a port that can be reached from this machine only.
+func (a Address) IsLoopback() bool {
 	host, _, err := net.SplitHostPort(a.text)
-	return !a.Unix() && err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
+	return !a.IsUnix() && err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
 }
 
-// Shown returns the address of the listener l, in the form that the log shows.
-func (a Address) Shown(l net.Listener) string {
-	if a.Unix() {
+// Describe returns the address of the listener l, in the form that the log shows.
+func (a Address) Describe(l net.Listener) string {
+	if a.IsUnix() {
 		return "unix://" + filepath.ToSlash(a.path)
 	}
 	return l.Addr().String()
@@ -93,7 +93,7 @@ func (a Address) Shown(l net.Listener) string {
 // Listen listens on the address. If a dead process has left a unix socket at the address, Listen
 // removes that socket first. If another process listens on the socket, Listen returns an error.
 func (a Address) Listen() (net.Listener, error) {
-	if !a.Unix() {
+	if !a.IsUnix() {
 		return net.Listen("tcp", a.text)
 	}
 	if info, err := os.Lstat(a.path); err == nil && info.Mode().Type() == fs.ModeSocket {
@@ -124,27 +124,27 @@ func (a Address) Listen() (net.Listener, error) {
 // Dial connects to a listener at the address. If the host of the address means all interfaces, Dial
 // connects to this machine.
 func (a Address) Dial(ctx context.Context) (net.Conn, error) {
-	if a.Unix() {
+	if a.IsUnix() {
 		return (&net.Dialer{}).DialContext(ctx, "unix", a.path)
 	}
 	return (&net.Dialer{}).DialContext(ctx, "tcp", a.text)
 }
 
-// Fixed reports whether the address is the same at each start. An address with port 0 is not.
-func (a Address) Fixed() bool {
+// IsFixed reports whether the address is the same at each start. An address with port 0 is not.
+func (a Address) IsFixed() bool {
 	_, port, err := net.SplitHostPort(a.text)
-	return a.Unix() || err == nil && strings.TrimLeft(port, "0") != ""
+	return a.IsUnix() || err == nil && strings.TrimLeft(port, "0") != ""
 }
 
 // Overlaps reports whether the two addresses conflict, so that two listeners cannot use them at the
 // same time.
 func (a Address) Overlaps(b Address) bool {
-	if a.Unix() || b.Unix() {
+	if a.IsUnix() || b.IsUnix() {
 		return a.path == b.path
 	}
 	host, port, _ := net.SplitHostPort(a.text)
 	otherHost, otherPort, _ := net.SplitHostPort(b.text)
 	wide := func(host string) bool { return host == "" || net.ParseIP(host).IsUnspecified() }
 	local := func(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
-	return a.Fixed() && port == otherPort && (wide(host) || wide(otherHost) || host == otherHost || local(host) && local(otherHost))
+	return a.IsFixed() && port == otherPort && (wide(host) || wide(otherHost) || host == otherHost || local(host) && local(otherHost))
 }

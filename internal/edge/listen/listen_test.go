@@ -94,7 +94,7 @@ func TestSocketThatIsThere(t *testing.T) {
 	} else {
 		conn.Close()
 	}
-	if got := at.Shown(l); got != "unix://"+filepath.ToSlash(path) {
+	if got := at.Describe(l); got != "unix://"+filepath.ToSlash(path) {
 		t.Errorf("shown as %s", got)
 	}
 	l.Close()

@@ -1,10 +1,10 @@
 package listen
 
-// Given reports whether the Address was made by Parse, and is not the zero Address.
-func (a Address) Given() bool { return a != Address{} }
+// IsSet reports whether the Address was made by Parse, and is not the zero Address.
+func (a Address) IsSet() bool { return a != Address{} }
 
-// off is the value of a variable that switches a listener off.
-const off = "off"
+// offValue is the value of a variable that switches a listener off.
+const offValue = "off"
 
 // A Variable is an environment variable that contains an address to listen on, or off. Its field
 // Address is set after Check.
@@ -22,8 +22,8 @@ func (v *Variable) UnmarshalText(text []byte) error {
 // String returns the text of the variable.
 func (v Variable) String() string { return v.text }
 
-// Off reports whether the listener is switched off.
-func (v Variable) Off() bool { return v.text == off }
+// IsOff reports whether the listener is switched off.
+func (v Variable) IsOff() bool { return v.text == offValue }
 
 // Check parses the text and sets Address.
 func (v *Variable) Check() error {

@@ -46,15 +46,15 @@ type Options struct {
 type Log struct {
 	opts Options
 
-	mu      sync.Mutex
-	file    *os.File // nil if lines go to Writer, or after Close
-	out     io.Writer
-	last    link
-	torn    []byte // the bytes after the last complete line, left by a write that failed
-	newline bool   // the last line is complete except for its newline
-	missed  uint64 // how many events could not be written since the last line
-	failed  uint64 // how many events could not be written since the process started
-	down    bool   // the last write failed, and the log says so
+	mu              sync.Mutex
+	file            *os.File // nil if lines go to Writer, or after Close
+	out             io.Writer
+	lastLink        link
+	torn            []byte // the bytes after the last complete line, left by a write that failed
+	newline         bool   // the last line is complete except for its newline
+	missedEvents    uint64 // how many events could not be written since the last line
+	failedEvents    uint64 // how many events could not be written since the process started
+	lastWriteFailed bool   // the last write failed, and the log says so
 }
 
 var _ event.Sink = (*Log)(nil)
@@ -75,9 +75,9 @@ func Open(o Options) (*Log, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	l := &Log{opts: o, out: o.Writer, last: link{hash: none}}
+	l := &Log{opts: o, out: o.Writer, lastLink: link{hash: noPrevious}}
 	if o.Path == "" {
-		return l, l.begin()
+		return l, l.writeFirstLine()
 	}
 	f, end, err := open(o.Path)
 	if err != nil {
@@ -117,12 +117,12 @@ func (l *Log) useFile(f *os.File, end chainEnd) error {
 	l.file, l.out = f, f
 	l.torn, l.newline = end.torn, end.newline
 	switch {
-	case end.empty && l.last.seq > 0:
+	case end.empty && l.lastLink.seq > 0:
 		return nil // the next line contains the hash of the last line of the old file
 	case end.empty:
-		return l.begin()
+		return l.writeFirstLine()
 	}
-	l.last = end.last
+	l.lastLink = end.last
 	if len(end.torn) > 0 {
 		l.opts.Logger.Error(logTornLine,
 			"file", l.opts.Path, "bytes", len(end.torn), "behind_seq", end.last.seq)
@@ -131,14 +131,14 @@ func (l *Log) useFile(f *os.File, end chainEnd) error {
 	return nil
 }
 
-// begin writes the first line of a new chain.
-func (l *Log) begin() error {
-	return l.put(&line{Event: begun})
+// writeFirstLine writes the first line of a new chain.
+func (l *Log) writeFirstLine() error {
+	return l.appendLine(&line{Event: kindBegun})
 }
 
 // recoverTorn writes the line of recovery. It describes the incomplete line that precedes it.
 func (l *Log) recoverTorn() error {
-	return l.put(&line{Event: recovered, Torn: &tornLine{Bytes: len(l.torn), SHA256: hashOf(l.torn)}})
+	return l.appendLine(&line{Event: kindRecovered, Torn: &tornLine{Bytes: len(l.torn), SHA256: hashOf(l.torn)}})
 }
 
 // Take implements event.Sink. It writes one line. Take counts the events that cannot be written,
@@ -160,14 +160,14 @@ func (l *Log) take(e *event.Event) error {
 	err := l.write(e)
 	switch {
 	case err != nil:
-		l.missed++
-		l.failed++
-		if !l.down {
+		l.missedEvents++
+		l.failedEvents++
+		if !l.lastWriteFailed {
 			l.opts.Logger.Error(logCannotWrite, "err", err)
 		}
-		l.down = true
-	case l.down:
-		l.down = false
+		l.lastWriteFailed = true
+	case l.lastWriteFailed:
+		l.lastWriteFailed = false
 		l.opts.Logger.Warn(logWritesAgain)
 	}
 	return err
@@ -183,21 +183,21 @@ func (l *Log) write(e *event.Event) error {
 		}
 	}
 	n := lineOf(e, &l.opts)
-	n.Missed = l.missed
-	if err := l.put(n); err != nil {
+	n.Missed = l.missedEvents
+	if err := l.appendLine(n); err != nil {
 		return err
 	}
-	l.missed = 0
+	l.missedEvents = 0
 	return nil
 }
 
-// put adds n to the end of the chain: it sets the fields that link n to the last line, and writes
-// n.
-func (l *Log) put(n *line) error {
+// appendLine adds n to the end of the chain: it sets the fields that link n to the last line, and
+// writes n.
+func (l *Log) appendLine(n *line) error {
 	if n.Time == "" {
 		n.Time = stamp(l.opts.Now())
 	}
-	n.V, n.Seq, n.Prev = version, l.last.seq+1, l.last.hash
+	n.V, n.Seq, n.Prev = version, l.lastLink.seq+1, l.lastLink.hash
 	text, err := n.encode()
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
@@ -225,7 +225,7 @@ func (l *Log) put(n *line) error {
 		l.newline = false
 	}
 	l.torn = nil
-	l.last = link{n.Seq, hashOf(text)}
+	l.lastLink = link{n.Seq, hashOf(text)}
 	return nil
 }
 
@@ -274,9 +274,9 @@ func sameFile(f *os.File, path string) bool {
 // A Head is the end of a chain. If somebody has stored a Head outside the file, Verify can use it
 // to show that the file still contains what was written until that time.
 type Head struct {
-	Seq    uint64 // the number of the last line; lines count from 1
-	Hash   string // SHA-256 of the last line, in hex
-	Failed uint64 // how many events could not be written since the process started
+	Seq          uint64 // the number of the last line; lines count from 1
+	Hash         string // SHA-256 of the last line, in hex
+	FailedEvents uint64 // how many events could not be written since the process started
 }
 
 // String returns the head as "seq:hash", the form that ParseHead reads.
@@ -303,7 +303,7 @@ func (h Head) Number() float64 {
 func (l *Log) Head() Head {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return Head{Seq: l.last.seq, Hash: l.last.hash, Failed: l.failed}
+	return Head{Seq: l.lastLink.seq, Hash: l.lastLink.hash, FailedEvents: l.failedEvents}
 }
 
 // Close closes the file. Take returns errClosed for later events.

@@ -39,7 +39,7 @@ func asked(n int) *event.Event {
 	return &event.Event{
 		Kind: event.Raised, Time: testNow, Agent: "billing", Thread: "t", Run: fmt.Sprint("r", n), Pause: "p", Door: event.Chat,
 		Interrupts: []event.Interrupt{{
-			ID: "n~1", Reason: "tool_call", Tools: []string{"refund"}, QuestionDigest: "sha256:" + none, Object: json.RawMessage(`{"id":"n~1"}`),
+			ID: "n~1", Reason: "tool_call", Tools: []string{"refund"}, QuestionDigest: "sha256:" + noPrevious, Object: json.RawMessage(`{"id":"n~1"}`),
 		}},
 	}
 }
@@ -80,7 +80,7 @@ func writeLines(t *testing.T, list ...string) string {
 
 func verify(t *testing.T, head *Head, paths ...string) Report {
 	t.Helper()
-	r, err := Verify(paths, KeptHeads{Head: head})
+	r, err := Verify(paths, StoredHeads{Head: head})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestVerifyWantsAllFilesInTheirOrder(t *testing.T) {
 	_, list := lines(t, 5)
 	first, second := writeLines(t, list[:3]...), writeLines(t, list[3:]...)
 	begins := func(at string) string {
-		return writeLines(t, `{"v":1,"seq":1,"prev":"`+none+`","time":"`+at+`","event":"chain.begun"}`)
+		return writeLines(t, `{"v":1,"seq":1,"prev":"`+noPrevious+`","time":"`+at+`","event":"chain.begun"}`)
 	}
 	other, older := begins("2999-01-01T00:00:00Z"), begins("1999-01-01T00:00:00Z")
 	for name, c := range map[string]struct {
@@ -243,7 +243,7 @@ func TestRotation(t *testing.T) {
 		"another place":              {Head{Seq: after.Seq - 1, Hash: after.Hash}, path, "seq 4 does not follow the head that was given with -after (seq 2)"},
 		"before the first file":      {after, path + ".1", "seq 1 does not follow"},
 	} {
-		r, err := Verify([]string{c.path}, KeptHeads{After: &c.after})
+		r, err := Verify([]string{c.path}, StoredHeads{After: &c.after})
 		if got := strings.Join(r.Problems, "; "); err != nil || (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
@@ -270,7 +270,7 @@ func TestOneWriter(t *testing.T) {
 func TestWaitsForTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	first := openLog(t, Options{Path: path})
-	s := Settings{To: Target("file://" + filepath.ToSlash(path)), Content: contentFalse}
+	s := Settings{Target: Target("file://" + filepath.ToSlash(path)), Content: contentFalse}
 	var said strings.Builder
 	logger := slog.New(slog.NewTextHandler(&said, nil))
 	stops := errors.New("a signal")
@@ -283,7 +283,7 @@ func TestWaitsForTheFile(t *testing.T) {
 		time.AfterFunc(time.Minute, func() { first.Close() })
 		begun := time.Now()
 		p, err := s.New(t.Context(), logger)
-		if err != nil || time.Since(begun) > time.Minute+lookEvery {
+		if err != nil || time.Since(begun) > time.Minute+retryInterval {
 			t.Fatalf("after %v: %v", time.Since(begun), err)
 		}
 		p.Close()
@@ -386,7 +386,7 @@ func TestDiskWithoutRoom(t *testing.T) {
 		if want := fmt.Sprintf("%d events before it could not be written", failed); !strings.HasSuffix(r.Notes[len(r.Notes)-1], want) {
 			t.Fatalf("room for %d bytes: %q, want %q", room, r.Notes, want)
 		}
-		if head := l.Head(); head.Failed != uint64(failed) || head.Hash != r.Head.Hash || failed == 0 {
+		if head := l.Head(); head.FailedEvents != uint64(failed) || head.Hash != r.Head.Hash || failed == 0 {
 			t.Fatalf("head %+v, file's %+v, %d failed", head, r.Head, failed)
 		}
 	}
@@ -429,9 +429,9 @@ func TestSchema(t *testing.T) {
 		l := openLog(t, Options{Writer: d, Payload: payload})
 		for _, kind := range event.Kinds() {
 			e := asked(1)
-			e.Kind, e.Code, e.PrincipalHash, e.Tenant, e.Dialect = kind, "KAPUT", none, "acme", "agui"
+			e.Kind, e.Code, e.PrincipalHash, e.Tenant, e.Dialect = kind, "KAPUT", noPrevious, "acme", "agui"
 			i := &e.Interrupts[0]
-			i.Status, i.Verdict, i.AnswerDigest, i.Payload, i.Calls = "resolved", "approved", "sha256:"+none, json.RawMessage("not JSON\n"), json.RawMessage("[]")
+			i.Status, i.Verdict, i.AnswerDigest, i.Payload, i.Calls = "resolved", "approved", "sha256:"+noPrevious, json.RawMessage("not JSON\n"), json.RawMessage("[]")
 			if err := l.Take(e); err != nil {
 				t.Fatal(err)
 			}
@@ -460,8 +460,8 @@ func TestSchema(t *testing.T) {
 	}
 	for _, bad := range []string{
 		`{"v":1}`,
-		`{"v":1,"seq":2,"prev":"` + none + `","time":"2026-11-24T10:00:00Z","event":"interrupt.raised"}`,
-		`{"v":1,"seq":2,"prev":"` + none + `","time":"2026-11-24T10:00:00Z","event":"chain.begun","extra":1}`,
+		`{"v":1,"seq":2,"prev":"` + noPrevious + `","time":"2026-11-24T10:00:00Z","event":"interrupt.raised"}`,
+		`{"v":1,"seq":2,"prev":"` + noPrevious + `","time":"2026-11-24T10:00:00Z","event":"chain.begun","extra":1}`,
 	} {
 		v, _ := jsonschema.UnmarshalJSON(strings.NewReader(bad))
 		if schema.Validate(v) == nil {

@@ -42,7 +42,7 @@ func readEnd(f *os.File) (chainEnd, error) {
 		case want < size:
 			continue
 		case bytes.HasPrefix(tail, []byte(firstBytes[:min(len(firstBytes), len(tail))])):
-			return chainEnd{last: link{hash: none}, torn: tail}, nil // the first line of the file is incomplete
+			return chainEnd{last: link{hash: noPrevious}, torn: tail}, nil // the first line of the file is incomplete
 		}
 		return chainEnd{}, errForeign
 	}

@@ -13,14 +13,14 @@ import (
 
 const version = 1
 
-// none is the value of prev in the first line of a chain, because no line precedes that line.
-var none = strings.Repeat("0", 2*sha256.Size)
+// noPrevious is the value of prev in the first line of a chain, because no line precedes that line.
+var noPrevious = strings.Repeat("0", 2*sha256.Size)
 
 // These are the kinds of lines that the audit writes about the chain itself. All other lines record
 // events.
 const (
-	begun     event.Kind = "chain.begun"
-	recovered event.Kind = "chain.recovered"
+	kindBegun     event.Kind = "chain.begun"
+	kindRecovered event.Kind = "chain.recovered"
 )
 
 // A line is one line of the file. The fields have the same order as the members in the file.
@@ -47,20 +47,20 @@ type line struct {
 }
 
 type interrupt struct {
-	ID       string          `json:"id"`
-	Reason   string          `json:"reason,omitempty"`
-	Tools    []string        `json:"tools,omitempty"`
-	Asked    string          `json:"asked,omitempty"`
-	Status   string          `json:"status,omitempty"`
-	Says     string          `json:"says,omitempty"`
-	Edited   bool            `json:"edited,omitempty"`
-	Answered string          `json:"answered,omitempty"`
-	Door     event.Door      `json:"door,omitempty"`
-	By       string          `json:"by,omitempty"`
-	Comment  string          `json:"comment,omitempty"`
-	Object   json.RawMessage `json:"object,omitempty"`
-	Calls    json.RawMessage `json:"calls,omitempty"`
-	Payload  json.RawMessage `json:"payload,omitempty"`
+	ID             string          `json:"id"`
+	Reason         string          `json:"reason,omitempty"`
+	Tools          []string        `json:"tools,omitempty"`
+	QuestionDigest string          `json:"asked,omitempty"`
+	Status         string          `json:"status,omitempty"`
+	Verdict        string          `json:"says,omitempty"`
+	Edited         bool            `json:"edited,omitempty"`
+	AnswerDigest   string          `json:"answered,omitempty"`
+	Door           event.Door      `json:"door,omitempty"`
+	By             string          `json:"by,omitempty"`
+	Comment        string          `json:"comment,omitempty"`
+	Object         json.RawMessage `json:"object,omitempty"`
+	Calls          json.RawMessage `json:"calls,omitempty"`
+	Payload        json.RawMessage `json:"payload,omitempty"`
 }
 
 // A tornLine describes the incomplete line that precedes a line of recovery.
@@ -76,7 +76,7 @@ func lineOf(e *event.Event, o *Options) *line {
 	}
 	for _, i := range e.Interrupts {
 		one := interrupt{
-			ID: i.ID, Reason: i.Reason, Tools: i.Tools, Asked: i.QuestionDigest, Status: i.Status, Says: i.Verdict, Edited: i.Edited, Answered: i.AnswerDigest,
+			ID: i.ID, Reason: i.Reason, Tools: i.Tools, QuestionDigest: i.QuestionDigest, Status: i.Status, Verdict: i.Verdict, Edited: i.Edited, AnswerDigest: i.AnswerDigest,
 			Door: i.Door, By: i.By, Comment: i.Comment,
 		}
 		if o.NoComments {
@@ -125,5 +125,5 @@ func read(text []byte) (n line, ok bool) {
 	if err := json.Unmarshal(text, &n); err != nil {
 		return n, false
 	}
-	return n, n.V == version && n.Seq > 0 && len(n.Prev) == len(none) && n.Event != "" && n.Time != ""
+	return n, n.V == version && n.Seq > 0 && len(n.Prev) == len(noPrevious) && n.Event != "" && n.Time != ""
 }

@@ -15,7 +15,7 @@ import (
 
 // Settings are the variables of the audit.
 type Settings struct {
-	To       Target   `env:"AUDIT" envDefault:"off" short:"record of who asked and who answered what: off, stdout or file:///path" doc:"where Holdpoint records who asked and who answered what (docs/audit.md): off, stdout, or a file such as file:///var/log/holdpoint/audit.jsonl. Each process needs a file of its own"`
+	Target   Target   `env:"AUDIT" envDefault:"off" short:"record of who asked and who answered what: off, stdout or file:///path" doc:"where Holdpoint records who asked and who answered what (docs/audit.md): off, stdout, or a file such as file:///var/log/holdpoint/audit.jsonl. Each process needs a file of its own"`
 	Content  Contents `env:"AUDIT_PAYLOAD" envDefault:"false" doc:"true: the audit contains the questions, the arguments of their calls and the answers, instead of their digests. none: it does not even contain the comments of the desk"`
 	Required bool     `env:"AUDIT_REQUIRED" envDefault:"false" doc:"true: refuse an answer with AUDIT_UNAVAILABLE if it cannot be recorded before it is sent to the agent. Each line is then on the disk before the next step"`
 }
@@ -90,15 +90,15 @@ func (c Contents) String() string { return string(c) }
 // Check returns what is wrong with the settings.
 func (s *Settings) Check() []error {
 	var errs []error
-	if s.To != off {
+	if s.Target != off {
 		return nil
 	}
 	without := errors.New(textNoAudit)
 	if s.Required {
-		errs = append(errs, variables.At("AUDIT_REQUIRED", without))
+		errs = append(errs, variables.ErrorAt("AUDIT_REQUIRED", without))
 	}
 	if s.Content != contentFalse {
-		errs = append(errs, variables.At("AUDIT_PAYLOAD", without))
+		errs = append(errs, variables.ErrorAt("AUDIT_PAYLOAD", without))
 	}
 	return errs
 }
@@ -109,28 +109,28 @@ type Part struct {
 	*Log
 	settings *Settings
 	logger   *slog.Logger
-	every    time.Duration
-	end      chan struct{}
-	ended    chan struct{}
+	interval time.Duration
+	stop     chan struct{}
+	done     chan struct{}
 }
 
-// headEvery is the interval at which the head is logged, if it has changed.
-const headEvery = time.Minute
+// headInterval is the interval at which the head is logged, if it has changed.
+const headInterval = time.Minute
 
-// lookEvery is the interval at which New tries again to open a file that another process has
+// retryInterval is the interval at which New tries again to open a file that another process has
 // locked.
-const lookEvery = 50 * time.Millisecond
+const retryInterval = 50 * time.Millisecond
 
 // New opens the audit, or returns nil if the audit is off. If another process has locked the file,
 // New waits, because the successor of a pod starts before the pod has ended. If ctx ends first, New
 // returns the cause of ctx as its error. On Windows New does not wait: a file in use is an error at
 // once.
 func (s *Settings) New(ctx context.Context, logger *slog.Logger) (*Part, error) {
-	if s.To == off {
+	if s.Target == off {
 		return nil, nil
 	}
 	o := Options{
-		Path: s.To.path(), Writer: os.Stdout, Sync: s.Required, Logger: logger,
+		Path: s.Target.path(), Writer: os.Stdout, Sync: s.Required, Logger: logger,
 		Payload: s.Content == contentTrue, NoComments: s.Content == contentNone,
 	}
 	log, err := Open(o)
@@ -141,14 +141,14 @@ func (s *Settings) New(ctx context.Context, logger *slog.Logger) (*Part, error) 
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
-		case <-time.After(lookEvery):
+		case <-time.After(retryInterval):
 		}
 		log, err = Open(o)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &Part{Log: log, settings: s, logger: logger, every: headEvery, end: make(chan struct{}), ended: make(chan struct{})}, nil
+	return &Part{Log: log, settings: s, logger: logger, interval: headInterval, stop: make(chan struct{}), done: make(chan struct{})}, nil
 }
 
 // Head returns the head of the chain, or the zero Head if there is no audit.
@@ -163,15 +163,15 @@ func (p *Part) Head() Head {
 // the log show it, because that person cannot change the log.
 func (p *Part) Start() {
 	go func() {
-		defer close(p.ended)
-		ticker := time.NewTicker(p.every)
+		defer close(p.done)
+		ticker := time.NewTicker(p.interval)
 		defer ticker.Stop()
 		var last Head
 		for {
 			last = p.logHead(last)
 			select {
 			case <-ticker.C:
-			case <-p.end:
+			case <-p.stop:
 				return
 			}
 		}
@@ -187,12 +187,12 @@ func (p *Part) Reload() error {
 }
 
 // HasFile reports whether the audit is written to a file.
-func (p *Part) HasFile() bool { return p != nil && p.settings.To.path() != "" }
+func (p *Part) HasFile() bool { return p != nil && p.settings.Target.path() != "" }
 
 // Stop logs the last head, and closes the file.
 func (p *Part) Stop() {
-	close(p.end)
-	<-p.ended
+	close(p.stop)
+	<-p.done
 	p.logHead(Head{})
 	if err := p.Close(); err != nil {
 		p.logger.Error(logCloseFailed, "err", err)
@@ -203,7 +203,7 @@ func (p *Part) Stop() {
 func (p *Part) logHead(last Head) Head {
 	head := p.Head()
 	if head != last {
-		p.logger.Info("audit head", "head", head.String(), "failed", head.Failed)
+		p.logger.Info("audit head", "head", head.String(), "failed", head.FailedEvents)
 	}
 	return head
 }

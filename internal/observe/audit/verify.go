@@ -19,8 +19,8 @@ type Report struct {
 	// the lines that were removed, changed or inserted, each with file and line number
 	Problems []string
 	// facts that a reader should know, although they are not problems by themselves
-	Notes []string
-	seen  bool // the line that KeptHeads.Head identifies was found
+	Notes     []string
+	headFound bool // the line that StoredHeads.Head identifies was found
 }
 
 // ParseHead reads "seq:hash", the form of Head.String. The hash may be shortened, but not below the
@@ -28,14 +28,14 @@ type Report struct {
 func ParseHead(text string) (Head, error) {
 	seq, hash, ok := strings.Cut(text, ":")
 	n, err := strconv.ParseUint(seq, 10, 64)
-	if !ok || err != nil || len(hash) < shortHash || len(hash) > len(none) || strings.Trim(hash, "0123456789abcdef") != "" {
+	if !ok || err != nil || len(hash) < shortHash || len(hash) > len(noPrevious) || strings.Trim(hash, "0123456789abcdef") != "" {
 		return Head{}, fmt.Errorf(textHeadForm, shortHash)
 	}
 	return Head{Seq: n, Hash: hash}, nil
 }
 
-// KeptHeads are heads that somebody has stored outside the files. A nil head is not checked.
-type KeptHeads struct {
+// StoredHeads are heads that somebody has stored outside the files. A nil head is not checked.
+type StoredHeads struct {
 	// After is the last head of earlier files, which Verify does not read. The first line must
 	// follow this head. Without After the chain must begin in the first file.
 	After *Head
@@ -45,9 +45,9 @@ type KeptHeads struct {
 
 // Verify reads and checks the files of a chain, the oldest file first. It returns an error only if
 // a file cannot be read.
-func Verify(paths []string, kept KeptHeads) (Report, error) {
-	head := kept.Head
-	v := verifier{want: head, after: kept.After, chains: map[string]string{}}
+func Verify(paths []string, stored StoredHeads) (Report, error) {
+	head := stored.Head
+	v := verifier{wantHead: head, after: stored.After, chains: map[string]string{}}
 	for _, path := range paths {
 		f, err := os.Open(path)
 		if err != nil {
@@ -59,7 +59,7 @@ func Verify(paths []string, kept KeptHeads) (Report, error) {
 			return v.Report, fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	if head != nil && !v.seen {
+	if head != nil && !v.headFound {
 		v.problem("", textHeadMissing, head.Seq)
 	}
 	v.Head = Head{Seq: v.last.seq, Hash: v.last.hash}
@@ -68,14 +68,14 @@ func Verify(paths []string, kept KeptHeads) (Report, error) {
 
 type verifier struct {
 	Report
-	want   *Head
-	after  *Head
-	chains map[string]string // maps the hash of the first line of each chain to its place
-	last   link              // the last line that was read; zero before the first one
-	time   string            // the time of the last line
-	place  string
-	odd    []byte // the bytes after the last line, if they are not a valid line
-	oddAt  string
+	wantHead     *Head
+	after        *Head
+	chains       map[string]string // maps the hash of the first line of each chain to its place
+	last         link              // the last line that was read; zero before the first one
+	time         string            // the time of the last line
+	place        string
+	invalidBytes []byte // the bytes after the last line, if they are not a valid line
+	invalidPlace string
 }
 
 func (v *verifier) problem(place, format string, args ...any) {
@@ -101,9 +101,9 @@ func (v *verifier) file(name string, r io.Reader) error {
 			break
 		}
 	}
-	if v.oddAt != "" {
-		v.problem(v.oddAt, textOddEnd)
-		v.odd, v.oddAt = nil, ""
+	if v.invalidPlace != "" {
+		v.problem(v.invalidPlace, textOddEnd)
+		v.invalidBytes, v.invalidPlace = nil, ""
 	}
 	return nil
 }
@@ -112,42 +112,42 @@ func (v *verifier) file(name string, r io.Reader) error {
 func (v *verifier) line(place string, text []byte) {
 	n, ok := read(text)
 	if !ok {
-		if v.oddAt == "" {
-			v.oddAt, v.odd = place, bytes.Clone(text)
+		if v.invalidPlace == "" {
+			v.invalidPlace, v.invalidBytes = place, bytes.Clone(text)
 		} else {
-			v.odd = append(append(v.odd, '\n'), text...)
+			v.invalidBytes = append(append(v.invalidBytes, '\n'), text...)
 		}
 		return
 	}
-	if v.oddAt != "" {
-		v.checkOdd(place, &n)
+	if v.invalidPlace != "" {
+		v.checkInvalid(place, &n)
 	}
 	v.chain(place, &n, hashOf(text))
 	if n.Missed > 0 {
 		v.note(place, textMissed, n.Missed)
 	}
 	v.last, v.place, v.time = link{n.Seq, hashOf(text)}, place, n.Time
-	v.seen = v.seen || v.want != nil && v.want.Seq == v.last.seq && strings.HasPrefix(v.last.hash, v.want.Hash)
+	v.headFound = v.headFound || v.wantHead != nil && v.wantHead.Seq == v.last.seq && strings.HasPrefix(v.last.hash, v.wantHead.Hash)
 	v.Lines++
 }
 
-// checkOdd is called if the bytes before n are not a valid line. If n is their line of recovery,
-// checkOdd adds a note, and otherwise a problem.
-func (v *verifier) checkOdd(place string, n *line) {
+// checkInvalid is called if the bytes before n are not a valid line. If n is their line of
+// recovery, checkInvalid adds a note, and otherwise a problem.
+func (v *verifier) checkInvalid(place string, n *line) {
 	t := n.Torn
-	if n.Event == recovered && t != nil && t.Bytes == len(v.odd) && t.SHA256 == hashOf(v.odd) {
+	if n.Event == kindRecovered && t != nil && t.Bytes == len(v.invalidBytes) && t.SHA256 == hashOf(v.invalidBytes) {
 		v.note(place, textTornBefore, t.Bytes)
 	} else {
-		v.problem(v.oddAt, textOddLine)
+		v.problem(v.invalidPlace, textOddLine)
 	}
-	v.odd, v.oddAt = nil, ""
+	v.invalidBytes, v.invalidPlace = nil, ""
 }
 
 // chain checks that n follows the line before it, and adds a problem if it does not.
 func (v *verifier) chain(place string, n *line, hash string) {
 	first := v.Lines == 0
 	// of any kind: if the first line is incomplete, a line of recovery is the first valid line
-	begins := n.Seq == 1 && n.Prev == none
+	begins := n.Seq == 1 && n.Prev == noPrevious
 	if begins {
 		if at, twice := v.chains[hash]; twice {
 			v.problem(place, textReadTwice, strings.TrimSuffix(at, ": "))
@@ -163,9 +163,9 @@ func (v *verifier) chain(place string, n *line, hash string) {
 	case first && begins:
 	case first:
 		v.problem(place, textFilesMissing, n.Seq-1, n.Seq-1, n.Prev)
-	case begins && n.Event == begun && earlier(n.Time, v.time):
+	case begins && n.Event == kindBegun && isEarlier(n.Time, v.time):
 		v.problem(place, textOlderChain, n.Time, v.time)
-	case begins && n.Event == begun:
+	case begins && n.Event == kindBegun:
 		v.note(place, textNewChain, n.Time)
 	case n.Prev == v.last.hash && n.Seq == v.last.seq+1:
 	case n.Prev == v.last.hash:
@@ -181,9 +181,9 @@ func (v *verifier) chain(place string, n *line, hash string) {
 	}
 }
 
-// earlier reports whether the time a is before the time b. It returns false if one of them is not a
-// valid time.
-func earlier(a, b string) bool {
+// isEarlier reports whether the time a is before the time b. It returns false if one of them is not
+// a valid time.
+func isEarlier(a, b string) bool {
 	at, err := time.Parse(time.RFC3339, a)
 	before, wrong := time.Parse(time.RFC3339, b)
 	return err == nil && wrong == nil && at.Before(before)

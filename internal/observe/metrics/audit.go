@@ -28,5 +28,5 @@ func (a auditCollector) Collect(to chan<- prometheus.Metric) {
 	head := a.head()
 	to <- prometheus.MustNewConstMetric(auditSeq, prometheus.GaugeValue, float64(head.Seq))
 	to <- prometheus.MustNewConstMetric(auditHead, prometheus.GaugeValue, head.Number())
-	to <- prometheus.MustNewConstMetric(auditFailed, prometheus.CounterValue, float64(head.Failed))
+	to <- prometheus.MustNewConstMetric(auditFailed, prometheus.CounterValue, float64(head.FailedEvents))
 }

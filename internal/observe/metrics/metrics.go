@@ -45,23 +45,23 @@ type Metrics struct {
 	opts     Options
 	registry *prometheus.Registry
 
-	runs      *prometheus.CounterVec
-	duration  *prometheus.HistogramVec
-	first     *prometheus.HistogramVec
-	frames    *prometheus.CounterVec
-	upstream  *prometheus.CounterVec
-	raised    *prometheus.CounterVec
-	ended     *prometheus.CounterVec
-	resumes   *prometheus.CounterVec
-	refusals  *prometheus.CounterVec
-	waiting   prometheus.Gauge
-	oldest    prometheus.Gauge
-	steps     *prometheus.HistogramVec
-	failures  *prometheus.CounterVec
-	up        prometheus.Gauge
-	evictions *prometheus.CounterVec
-	webhook   webhookCollector
-	open      *open
+	runs           *prometheus.CounterVec
+	duration       *prometheus.HistogramVec
+	firstByte      *prometheus.HistogramVec
+	frames         *prometheus.CounterVec
+	upstream       *prometheus.CounterVec
+	pausesRaised   *prometheus.CounterVec
+	pausesEnded    *prometheus.CounterVec
+	resumes        *prometheus.CounterVec
+	refusals       *prometheus.CounterVec
+	waitingThreads prometheus.Gauge
+	oldestThread   prometheus.Gauge
+	steps          *prometheus.HistogramVec
+	failures       *prometheus.CounterVec
+	storeUp        prometheus.Gauge
+	evictions      *prometheus.CounterVec
+	webhook        webhookCollector
+	open           *openRuns
 }
 
 var _ event.Sink = (*Metrics)(nil)
@@ -74,21 +74,21 @@ func New(o Options) *Metrics {
 	m := &Metrics{opts: o, registry: prometheus.NewRegistry()}
 	m.runs = m.counters("runs_total", "Runs that have ended.", "agent", "dialect", "outcome")
 	m.duration = m.histograms("run_duration_seconds", "From a run's request to its end.", longTimes, "agent")
-	m.first = m.histograms("first_byte_seconds", "From a run's request to the first bytes of its stream, for runs that reached a backend.", shortTimes, "agent")
+	m.firstByte = m.histograms("first_byte_seconds", "From a run's request to the first bytes of its stream, for runs that reached a backend.", shortTimes, "agent")
 	m.frames = m.counters("frames_total", "Frames of runs that have ended: from the backend (passed, rewritten, dropped) and Holdpoint's own (made).", "agent", "kind")
 	m.upstream = m.counters("upstream_errors_total", "Runs whose backend failed, by how the last exchange with it ended.", "agent", "class")
-	m.raised = m.counters("interrupts_raised_total", "Questions that were kept and sent to a client.", "agent", "dialect")
-	m.ended = m.counters("interrupts_ended_total", "Questions that have ended.", "agent", "how")
+	m.pausesRaised = m.counters("interrupts_raised_total", "Questions that were kept and sent to a client.", "agent", "dialect")
+	m.pausesEnded = m.counters("interrupts_ended_total", "Questions that have ended.", "agent", "how")
 	m.resumes = m.counters("resumes_total", "Requests with answers, by their result.", "agent", "result")
 	m.refusals = m.counters("refusals_total", "Runs that were refused.", "agent", "code")
-	m.waiting = m.gauge("pauses_waiting", "Threads in the store that wait for an answer, 20,000 at most. Every replica reports the same number.")
-	m.oldest = m.gauge("pause_oldest_seconds", "How long the oldest open question in the store has waited; 0 if there is none.")
+	m.waitingThreads = m.gauge("pauses_waiting", "Threads in the store that wait for an answer, 20,000 at most. Every replica reports the same number.")
+	m.oldestThread = m.gauge("pause_oldest_seconds", "How long the oldest open question in the store has waited; 0 if there is none.")
 	m.steps = m.histograms("store_step_seconds", "Time of a step of the store.", shortTimes, "step")
 	m.failures = m.counters("store_errors_total", "Steps of the store that failed, or whose reply was lost.", "step")
-	m.up = m.gauge("store_up", "1 if the store answered when Holdpoint last asked it, which it does every two seconds; else 0.")
+	m.storeUp = m.gauge("store_up", "1 if the store answered when Holdpoint last asked it, which it does every two seconds; else 0.")
 	m.evictions = m.counters("store_evictions_total", "What the store in memory dropped to make room: results of answered questions, or snapshots of open ones.", "what")
 	m.webhook = m.newWebhook()
-	m.open = newOpen()
+	m.open = newOpenRuns()
 	m.registry.MustRegister(m.open)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	build := m.gauges("build_info", "1, with the version of Holdpoint as the label.", "version")
@@ -96,7 +96,7 @@ func New(o Options) *Metrics {
 	if o.Head != nil {
 		m.registry.MustRegister(auditCollector{o.Head})
 	}
-	m.begin()
+	m.createCounters()
 	return m
 }
 
@@ -109,28 +109,28 @@ var (
 
 // These are the values of the labels. A value that is not in its list is counted as Other.
 var (
-	Outcomes = []string{"finished", "interrupt", "interrupt again", "replay", "refused", "error", "client left", "http status", "nothing to answer"}
-	Kinds    = []string{"passed", "rewritten", "dropped", "made"}
-	Classes  = []string{"unreachable", "eof", "idle", "status_4xx", "status_5xx", "no_stream", "frame_too_large", "encoding", "untranslated", "run_error"}
-	hows     = []string{"resolved", "cancelled", "expired", "lost", "withdrawn", "retired"}
-	results  = []string{"claimed", "released", "in_doubt", "replayed", "refused"}
-	stepsOf  = []string{"load", "open", "claim", "renew", "finish", "release", "close", "occupy", "snapshots", "waiting", "decide", "contest", "see", "remember"}
-	whats    = []string{"results", "snapshots"}
+	Outcomes      = []string{"finished", "interrupt", "interrupt again", "replay", "refused", "error", "client left", "http status", "nothing to answer"}
+	Kinds         = []string{"passed", "rewritten", "dropped", "made"}
+	Classes       = []string{"unreachable", "eof", "idle", "status_4xx", "status_5xx", "no_stream", "frame_too_large", "encoding", "untranslated", "run_error"}
+	endKinds      = []string{"resolved", "cancelled", "expired", "lost", "withdrawn", "retired"}
+	resumeResults = []string{"claimed", "released", "in_doubt", "replayed", "refused"}
+	storeSteps    = []string{"load", "open", "claim", "renew", "finish", "release", "close", "occupy", "snapshots", "waiting", "decide", "contest", "see", "remember"}
+	evictionKinds = []string{"results", "snapshots"}
 )
 
-// begin creates the counters of all known label values with the value 0. Otherwise Prometheus would
-// not see the first event as an increase.
-func (m *Metrics) begin() {
-	for v, list := range map[*prometheus.CounterVec][]string{m.failures: stepsOf, m.evictions: whats, m.webhook.results: webhookResults} {
+// createCounters creates the counters of all known label values with the value 0. Otherwise
+// Prometheus would not see the first event as an increase.
+func (m *Metrics) createCounters() {
+	for v, list := range map[*prometheus.CounterVec][]string{m.failures: storeSteps, m.evictions: evictionKinds, m.webhook.results: webhookResults} {
 		for _, value := range list {
 			v.WithLabelValues(value)
 		}
 	}
 	for _, agent := range m.opts.Agents {
 		m.duration.WithLabelValues(agent)
-		m.first.WithLabelValues(agent)
+		m.firstByte.WithLabelValues(agent)
 		for v, list := range map[*prometheus.CounterVec][]string{
-			m.frames: Kinds, m.upstream: Classes, m.ended: hows, m.resumes: results, m.refusals: m.opts.Codes, m.raised: m.opts.Dialects,
+			m.frames: Kinds, m.upstream: Classes, m.pausesEnded: endKinds, m.resumes: resumeResults, m.refusals: m.opts.Codes, m.pausesRaised: m.opts.Dialects,
 		} {
 			for _, value := range list {
 				v.WithLabelValues(agent, value)
@@ -177,8 +177,8 @@ func knownOrOther(list []string, value string) string {
 	return Other
 }
 
-// RunEnded counts a run that has ended.
-func (m *Metrics) RunEnded(r *event.Run) {
+// CountRun counts a run that has ended.
+func (m *Metrics) CountRun(r *event.Run) {
 	agent, dialect := knownOrOther(m.opts.Agents, r.Agent), none
 	if r.Dialect != "" {
 		dialect = knownOrOther(m.opts.Dialects, r.Dialect)
@@ -186,7 +186,7 @@ func (m *Metrics) RunEnded(r *event.Run) {
 	m.runs.WithLabelValues(agent, dialect, knownOrOther(Outcomes, r.Outcome)).Inc()
 	m.duration.WithLabelValues(agent).Observe(r.Duration.Seconds())
 	if r.TimeToFirstByte > 0 {
-		m.first.WithLabelValues(agent).Observe(r.TimeToFirstByte.Seconds())
+		m.firstByte.WithLabelValues(agent).Observe(r.TimeToFirstByte.Seconds())
 	}
 	if r.Upstream != "" {
 		m.upstream.WithLabelValues(agent, knownOrOther(Classes, r.Upstream)).Inc()
@@ -198,18 +198,20 @@ func (m *Metrics) RunEnded(r *event.Run) {
 	}
 }
 
-// Evicted counts one thing that the store in memory has removed to make room. what is results or
-// snapshots.
-func (m *Metrics) Evicted(what string) { m.evictions.WithLabelValues(knownOrOther(whats, what)).Inc() }
+// CountEviction counts one thing that the store in memory has removed to make room. what is results
+// or snapshots.
+func (m *Metrics) CountEviction(what string) {
+	m.evictions.WithLabelValues(knownOrOther(evictionKinds, what)).Inc()
+}
 
 // Take implements event.Sink. It never fails.
 func (m *Metrics) Take(e *event.Event) error {
 	agent, questions := knownOrOther(m.opts.Agents, e.Agent), float64(len(e.Interrupts))
 	switch e.Kind {
 	case event.Raised:
-		m.raised.WithLabelValues(agent, knownOrOther(m.opts.Dialects, e.Dialect)).Add(questions)
+		m.pausesRaised.WithLabelValues(agent, knownOrOther(m.opts.Dialects, e.Dialect)).Add(questions)
 	case event.Resolved, event.Cancelled, event.Expired, event.Lost, event.Withdrawn, event.Retired:
-		m.ended.WithLabelValues(agent, string(e.Kind)[len("interrupt."):]).Add(questions)
+		m.pausesEnded.WithLabelValues(agent, string(e.Kind)[len("interrupt."):]).Add(questions)
 	case event.Claimed, event.Released, event.InDoubt, event.Replayed:
 		m.resumes.WithLabelValues(agent, string(e.Kind)[len("resume."):]).Inc()
 	case event.Refused:

@@ -27,7 +27,7 @@ func newMetrics() *Metrics {
 	return New(Options{
 		Version: "v1", Dialects: []string{"auto", "langgraph"}, Codes: []string{"PARTIAL_RESUME"},
 		Agents: []string{"billing", "support"},
-		Head:   func() audit.Head { return audit.Head{Seq: 7, Hash: "fffffffffffff0", Failed: 2} },
+		Head:   func() audit.Head { return audit.Head{Seq: 7, Hash: "fffffffffffff0", FailedEvents: 2} },
 	})
 }
 
@@ -40,21 +40,21 @@ func used(t *testing.T) *Metrics {
 	}
 	m.Take(&event.Event{Agent: "billing", Kind: event.Refused, Code: "whatever somebody wrote", Dialect: "x"})
 	m.Take(&event.Event{Agent: "billing", Kind: event.Raised, Dialect: "whatever somebody wrote", Interrupts: make([]event.Interrupt, 1)})
-	m.RunEnded(&event.Run{Agent: "billing", Dialect: "langgraph", Outcome: "finished", Duration: time.Second, TimeToFirstByte: time.Millisecond, PassedFrames: 5, RewrittenFrames: 1, DroppedFrames: 2, MadeEvents: 3})
-	m.RunEnded(&event.Run{Agent: "billing", Outcome: "refused"})
-	m.RunEnded(&event.Run{Agent: "whoever", Outcome: "refused"})
-	m.RunEnded(&event.Run{Agent: "billing", Dialect: "whatever", Outcome: "whatever", Upstream: "whatever"})
-	m.Evicted("results")
+	m.CountRun(&event.Run{Agent: "billing", Dialect: "langgraph", Outcome: "finished", Duration: time.Second, TimeToFirstByte: time.Millisecond, PassedFrames: 5, RewrittenFrames: 1, DroppedFrames: 2, MadeEvents: 3})
+	m.CountRun(&event.Run{Agent: "billing", Outcome: "refused"})
+	m.CountRun(&event.Run{Agent: "whoever", Outcome: "refused"})
+	m.CountRun(&event.Run{Agent: "billing", Dialect: "whatever", Outcome: "whatever", Upstream: "whatever"})
+	m.CountEviction("results")
 	for _, agent := range []string{"billing", "billing", "whoever"} {
-		m.Open(agent, func() int { return 3 })
+		m.RegisterOpenRuns(agent, func() int { return 3 })
 	}
-	s := m.Store(failing{memory.New(memory.Options{})})
+	s := m.MeasureStore(failing{memory.New(memory.Options{})})
 	s.Load(t.Context(), "k", "")
 	storetest.Do(t.Context(), s, "k", store.Ask{Pause: agui.Pause{ID: "p"}})
 	storetest.Do(t.Context(), s, "k", store.Claim{PauseID: "other", Token: "t", Digest: "d", Lease: time.Minute})
 	storetest.Do(t.Context(), s, "k", store.Renew{Token: "t", Lease: time.Minute})
-	m.look(t.Context(), s)
-	m.StoreAnswers(true)
+	m.countWaiting(t.Context(), s)
+	m.SetStoreUp(true)
 	return m
 }
 

@@ -13,7 +13,7 @@ var webhookResults = []string{"sent", "failed", "refused", "lost"}
 // webhookCollector contains the metrics of the webhook.
 type webhookCollector struct {
 	results *prometheus.CounterVec
-	waited  prometheus.Gauge
+	delay   prometheus.Gauge
 }
 
 func (m *Metrics) newWebhook() webhookCollector {
@@ -23,14 +23,14 @@ func (m *Metrics) newWebhook() webhookCollector {
 	}
 }
 
-// Webhook counts the result of one attempt to send an event, or one event that will not be sent.
-// waited is how long the event has waited.
-func (m *Metrics) Webhook(result string, waited time.Duration) {
+// CountNotice counts the result of one attempt to send an event, or one event that will not be
+// sent. waited is how long the event has waited.
+func (m *Metrics) CountNotice(result string, waited time.Duration) {
 	m.webhook.results.WithLabelValues(knownOrOther(webhookResults, result)).Inc()
 	switch result {
 	case "failed":
-		m.webhook.waited.Set(waited.Seconds())
+		m.webhook.delay.Set(waited.Seconds())
 	case "sent", "refused":
-		m.webhook.waited.Set(0)
+		m.webhook.delay.Set(0)
 	}
 }

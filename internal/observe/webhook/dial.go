@@ -12,23 +12,23 @@ import (
 	"time"
 )
 
-// errInside is the error for an address that is not public.
-var errInside = errors.New(textNotPublic)
+// errPrivateAddress is the error for an address that is not public.
+var errPrivateAddress = errors.New(textNotPublic)
 
-// reserved are the networks that contain no public hosts and that net/netip has no method for.
-// https://www.iana.org/assignments/iana-ipv4-special-registry
+// reservedNetworks are the networks that contain no public hosts and that net/netip has no method
+// for. https://www.iana.org/assignments/iana-ipv4-special-registry
 // https://www.iana.org/assignments/iana-ipv6-special-registry
-var reserved = []netip.Prefix{
+var reservedNetworks = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
 	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"),
 }
 
-// metadata lists addresses at which a cloud's metadata service gives a machine its credentials, or
-// at which the cloud's host listens. They are outside of the link-local networks. No webhook
-// receiver in a private network has one of these addresses, so a connection to them is never
-// allowed.
-var metadata = []netip.Prefix{
+// metadataAddresses lists addresses at which a cloud's metadata service gives a machine its
+// credentials, or at which the cloud's host listens. They are outside of the link-local networks.
+// No webhook receiver in a private network has one of these addresses, so a connection to them is
+// never allowed.
+var metadataAddresses = []netip.Prefix{
 	netip.MustParsePrefix("fd00:ec2::/32"),                                                   // AWS
 	netip.MustParsePrefix("fd20:ce::254/128"),                                                // Google Cloud
 	netip.MustParsePrefix("168.63.129.16/32"),                                                // Azure
@@ -65,21 +65,21 @@ func embeddedIPv4(a netip.Addr) []netip.Addr {
 func allowAddress(a netip.Addr, private bool) error {
 	a = a.Unmap().WithZone("")
 	if slices.ContainsFunc(embeddedIPv4(a), func(inner netip.Addr) bool { return allowAddress(inner, private) != nil }) {
-		return fmt.Errorf("%s: %w", a, errInside)
+		return fmt.Errorf("%s: %w", a, errPrivateAddress)
 	}
 	switch {
 	// the metadata services of most clouds are link-local
 	case a.IsLinkLocalUnicast(), a.IsMulticast(), a.IsUnspecified(),
-		slices.ContainsFunc(metadata, func(p netip.Prefix) bool { return p.Contains(a) }):
-		return fmt.Errorf("%s: %w", a, errInside)
+		slices.ContainsFunc(metadataAddresses, func(p netip.Prefix) bool { return p.Contains(a) }):
+		return fmt.Errorf("%s: %w", a, errPrivateAddress)
 	case private:
 		return nil
 	case a.IsPrivate(), a.IsLoopback():
-		return fmt.Errorf("%s: %w", a, errInside)
+		return fmt.Errorf("%s: %w", a, errPrivateAddress)
 	}
-	for _, p := range reserved {
+	for _, p := range reservedNetworks {
 		if p.Contains(a) {
-			return fmt.Errorf("%s: %w", a, errInside)
+			return fmt.Errorf("%s: %w", a, errPrivateAddress)
 		}
 	}
 	return nil
@@ -123,7 +123,7 @@ func ParseURL(text string, private bool) (*url.URL, error) {
 	}
 	if a, err := netip.ParseAddr(u.Hostname()); err == nil {
 		if allowAddress(a, private) != nil {
-			return nil, errInside
+			return nil, errPrivateAddress
 		}
 	}
 	return u, nil

@@ -19,10 +19,10 @@ import (
 // A function is called with its evaluated arguments, at least one.
 type function func(args []any) (any, error)
 
-// general are the functions that text/template also has, with the same names and meanings.
-var general = map[string]function{
-	"not": one(func(v any) (any, error) { return !truth(v), nil }),
-	"len": one(length),
+// generalFunctions are the functions that text/template also has, with the same names and meanings.
+var generalFunctions = map[string]function{
+	"not": unary(func(v any) (any, error) { return !isTrue(v), nil }),
+	"len": unary(length),
 	"index": func(args []any) (any, error) {
 		for _, at := range args[1:] {
 			list, isList := args[0].([]any)
@@ -38,17 +38,17 @@ var general = map[string]function{
 		return args[0], nil
 	},
 	"print": func(args []any) (any, error) {
-		return formatted(args, func(args []any) string { return fmt.Sprint(args...) })
+		return formatArguments(args, func(args []any) string { return fmt.Sprint(args...) })
 	},
 	"println": func(args []any) (any, error) {
-		return formatted(args, func(args []any) string { return fmt.Sprintln(args...) })
+		return formatArguments(args, func(args []any) string { return fmt.Sprintln(args...) })
 	},
 	"printf": func(args []any) (any, error) {
 		form, ok := args[0].(string)
 		if !ok {
 			return nil, fmt.Errorf(textPrintfArgument, nameOf(args[0]))
 		}
-		return formatted(args[1:], func(args []any) string { return fmt.Sprintf(form, args...) })
+		return formatArguments(args[1:], func(args []any) string { return fmt.Sprintf(form, args...) })
 	},
 	"eq": func(args []any) (any, error) {
 		if len(args) < 2 {
@@ -61,15 +61,15 @@ var general = map[string]function{
 		}
 		return false, nil
 	},
-	"ne": compared(func(n int) bool { return n != 0 }),
-	"lt": compared(func(n int) bool { return n < 0 }),
-	"le": compared(func(n int) bool { return n <= 0 }),
-	"gt": compared(func(n int) bool { return n > 0 }),
-	"ge": compared(func(n int) bool { return n >= 0 }),
+	"ne": comparison(func(n int) bool { return n != 0 }),
+	"lt": comparison(func(n int) bool { return n < 0 }),
+	"le": comparison(func(n int) bool { return n <= 0 }),
+	"gt": comparison(func(n int) bool { return n > 0 }),
+	"ge": comparison(func(n int) bool { return n >= 0 }),
 }
 
-// lazy are the functions that may leave some of their arguments unevaluated.
-var lazy = map[string]any{"and": true, "or": true}
+// lazyFunctions are the functions that may leave some of their arguments unevaluated.
+var lazyFunctions = map[string]any{"and": true, "or": true}
 
 var errArguments = errors.New(textArgumentCount)
 
@@ -81,7 +81,7 @@ func names(functions map[string]function) map[string]any {
 	return list
 }
 
-func one(f func(any) (any, error)) function {
+func unary(f func(any) (any, error)) function {
 	return func(args []any) (any, error) {
 		if len(args) != 1 {
 			return nil, errArguments
@@ -90,7 +90,7 @@ func one(f func(any) (any, error)) function {
 	}
 }
 
-func two[A, B any](f func(A, B) any) function {
+func binary[A, B any](f func(A, B) any) function {
 	return func(args []any) (any, error) {
 		if len(args) != 2 {
 			return nil, errArguments
@@ -106,7 +106,7 @@ func two[A, B any](f func(A, B) any) function {
 	}
 }
 
-func compared(is func(int) bool) function {
+func comparison(is func(int) bool) function {
 	return func(args []any) (any, error) {
 		if len(args) != 2 {
 			return nil, errArguments
@@ -148,9 +148,9 @@ func length(v any) (any, error) {
 	return nil, fmt.Errorf(textLenOf, nameOf(v))
 }
 
-// truth reports whether v is true as the condition of an if. The empty text, the empty list, zero
+// isTrue reports whether v is true as the condition of an if. The empty text, the empty list, zero
 // and false are not.
-func truth(v any) bool {
+func isTrue(v any) bool {
 	switch v := v.(type) {
 	case string:
 		return v != ""
@@ -186,9 +186,9 @@ func nameOf(v any) string {
 	return typeGroup
 }
 
-// printable returns an error if a template must not print v directly. A Value must go through an
-// escaping function first.
-func printable(v any) error {
+// checkPrintable returns an error if a template must not print v directly. A Value must go through
+// an escaping function first.
+func checkPrintable(v any) error {
 	switch v.(type) {
 	case string, int, bool:
 		return nil
@@ -198,17 +198,17 @@ func printable(v any) error {
 	return fmt.Errorf(textPrinted, nameOf(v))
 }
 
-func formatted(args []any, print func([]any) string) (any, error) {
+func formatArguments(args []any, print func([]any) string) (any, error) {
 	for _, v := range args {
-		if err := printable(v); err != nil {
+		if err := checkPrintable(v); err != nil {
 			return nil, err
 		}
 	}
 	return print(args), nil
 }
 
-// deepest is the largest depth to which templates may call one another.
-const deepest = 100
+// maxDepth is the largest depth to which templates may call one another.
+const maxDepth = 100
 
 // An execution executes one template. A template that this template calls has an execution of its
 // own.
@@ -254,7 +254,7 @@ func (x *execution) node(dot any, n parse.Node) error {
 		if err != nil || len(n.Pipe.Decl) > 0 {
 			return err
 		}
-		if err := printable(v); err != nil {
+		if err := checkPrintable(v); err != nil {
 			return err
 		}
 		_, err = fmt.Fprint(x.out, v)
@@ -278,12 +278,12 @@ func (x *execution) node(dot any, n parse.Node) error {
 // branch executes an if or a with: n.List if the condition is true, and otherwise n.ElseList. The
 // function in returns the dot for n.List. Its argument is the value of the condition.
 func (x *execution) branch(dot any, n *parse.BranchNode, in func(any) any) error {
-	defer x.drop(len(x.vars))
+	defer x.dropVariables(len(x.vars))
 	v, err := x.pipe(dot, n.Pipe)
 	switch {
 	case err != nil:
 		return err
-	case truth(v):
+	case isTrue(v):
 		return x.node(in(v), n.List)
 	case n.ElseList != nil:
 		return x.node(dot, n.ElseList)
@@ -292,7 +292,7 @@ func (x *execution) branch(dot any, n *parse.BranchNode, in func(any) any) error
 }
 
 func (x *execution) loop(dot any, n *parse.RangeNode) error {
-	defer x.drop(len(x.vars))
+	defer x.dropVariables(len(x.vars))
 	v, err := x.value(dot, n.Pipe)
 	if err != nil {
 		return err
@@ -306,7 +306,7 @@ func (x *execution) loop(dot any, n *parse.RangeNode) error {
 	}
 	mark := len(x.vars)
 	for i, v := range list {
-		x.drop(mark)
+		x.dropVariables(mark)
 		switch decl := n.Pipe.Decl; {
 		case n.Pipe.IsAssign:
 			return errors.New(textRangeAssigns)
@@ -331,8 +331,8 @@ func (x *execution) call(dot any, n *parse.TemplateNode) error {
 	if tree == nil {
 		return fmt.Errorf(textNotDefined, n.Name)
 	}
-	if x.depth == deepest {
-		return fmt.Errorf(textTooDeep, n.Name, deepest)
+	if x.depth == maxDepth {
+		return fmt.Errorf(textTooDeep, n.Name, maxDepth)
 	}
 	var data any
 	if n.Pipe != nil {
@@ -345,7 +345,7 @@ func (x *execution) call(dot any, n *parse.TemplateNode) error {
 	return inner.node(data, tree.Root)
 }
 
-func (x *execution) drop(mark int) { x.vars = x.vars[:mark] }
+func (x *execution) dropVariables(mark int) { x.vars = x.vars[:mark] }
 
 // pipe evaluates a pipeline, and sets the variables that it declares or assigns.
 func (x *execution) pipe(dot any, p *parse.PipeNode) (any, error) {
@@ -391,7 +391,7 @@ func (x *execution) command(dot any, c *parse.CommandNode, last []any) (any, err
 		}
 		return x.argument(dot, c.Args[0])
 	}
-	if lazy[name.Ident] != nil {
+	if lazyFunctions[name.Ident] != nil {
 		return x.decide(dot, name.Ident == "and", c.Args[1:], last)
 	}
 	var args []any
@@ -405,9 +405,9 @@ func (x *execution) command(dot any, c *parse.CommandNode, last []any) (any, err
 	if args = append(args, last...); len(args) == 0 {
 		return nil, fmt.Errorf("%s: %w", name, errArguments)
 	}
-	f := own[name.Ident]
+	f := escapeFunctions[name.Ident]
 	if f == nil {
-		f = general[name.Ident]
+		f = generalFunctions[name.Ident]
 	}
 	v, err := f(args)
 	if err != nil {
@@ -424,7 +424,7 @@ func (x *execution) decide(dot any, and bool, args []parse.Node, last []any) (v 
 		return nil, errArguments
 	}
 	for _, a := range args {
-		if v, err = x.argument(dot, a); err != nil || truth(v) != and {
+		if v, err = x.argument(dot, a); err != nil || isTrue(v) != and {
 			return v, err
 		}
 	}

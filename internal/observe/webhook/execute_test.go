@@ -41,7 +41,7 @@ func TestExecutesAsGoDoes(t *testing.T) {
 		templates = append(templates, string(text))
 	}
 	functions := template.FuncMap{}
-	for name, f := range own {
+	for name, f := range escapeFunctions {
 		functions[name] = func(args ...any) (any, error) { return f(args) }
 	}
 	bodies := []Body{

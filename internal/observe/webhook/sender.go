@@ -24,10 +24,10 @@ import (
 
 const (
 	workers = 4
-	// sendTimeout bounds one attempt to send. hold is how long a sender reserves the notices of a
-	// thread. It is longer, so that no other sender sends these notices during the attempt.
+	// sendTimeout bounds one attempt to send. reserveTime is how long a sender reserves the notices of
+	// a thread. It is longer, so that no other sender sends these notices during the attempt.
 	sendTimeout = 10 * time.Second
-	hold        = sendTimeout + 5*time.Second
+	reserveTime = sendTimeout + 5*time.Second
 	stepTimeout = 5 * time.Second
 	// pollEvery is the interval at which the sender reads the list of due notices from the store.
 	// Notices that this process itself has written are sent at once, without the list.
@@ -39,10 +39,10 @@ const (
 	longestRetryAfter      = time.Hour
 	queued                 = 1024
 
-	// stopTimeout is how long attempts may continue when the process ends. EndTime is the longest
+	// stopTimeout is how long attempts may continue when the process ends. StopTimeout is the longest
 	// time that Run takes to return after stop is closed. It includes the last step of the store.
 	stopTimeout = 500 * time.Millisecond
-	EndTime     = 750 * time.Millisecond
+	StopTimeout = 750 * time.Millisecond
 )
 
 // These are the results of an attempt to send.
@@ -60,21 +60,21 @@ type Options struct {
 	Template *Template // nil: the default body
 	Private  bool      // the receiver may have a private address
 	Logger   *slog.Logger
-	// Tried is called after each attempt. result is the result of the attempt, and waited is how
+	// OnTry is called after each attempt. result is the result of the attempt, and waited is how
 	// long the event has waited. Tried may be nil.
-	Tried func(result string, waited time.Duration)
-	// Poll is the interval at which the list of due notices is read. 0 means 5s.
-	Poll time.Duration
+	OnTry func(result string, waited time.Duration)
+	// PollInterval is the interval at which the list of due notices is read. 0 means 5s.
+	PollInterval time.Duration
 }
 
 // A Sender sends the notices that are in the records of a store.
 type Sender struct {
-	opts   Options
-	to     atomic.Pointer[receiver]
-	client *http.Client
-	keys   chan store.Key
-	fails  atomic.Int32 // how many attempts have failed in a row
-	clock  store.Clock  // only poll uses it
+	opts     Options
+	receiver atomic.Pointer[receiver]
+	client   *http.Client
+	keys     chan store.Key
+	failures atomic.Int32 // how many attempts have failed in a row
+	clock    store.Clock  // only poll uses it
 }
 
 // New creates a Sender. Call Run to start it.
@@ -83,11 +83,11 @@ func New(o Options) (*Sender, error) {
 	if o.Logger == nil {
 		s.opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Tried == nil {
-		s.opts.Tried = func(string, time.Duration) {}
+	if o.OnTry == nil {
+		s.opts.OnTry = func(string, time.Duration) {}
 	}
-	if o.Poll == 0 {
-		s.opts.Poll = pollEvery
+	if o.PollInterval == 0 {
+		s.opts.PollInterval = pollEvery
 	}
 	return s, s.Set(o.URL, o.Secrets, o.Template)
 }
@@ -111,7 +111,7 @@ func (s *Sender) Set(to *url.URL, secrets []string, template *Template) error {
 		}
 		next.signers = append(next.signers, w)
 	}
-	s.to.Store(next)
+	s.receiver.Store(next)
 	return nil
 }
 
@@ -124,29 +124,29 @@ func (s *Sender) Wake(key store.Key) {
 	}
 }
 
-// Run sends notices until stop is closed. It returns within EndTime after that.
-func (s *Sender) Run(kept store.Store, stop <-chan struct{}) {
+// Run sends notices until stop is closed. It returns within StopTimeout after that.
+func (s *Sender) Run(threadStore store.Store, stop <-chan struct{}) {
 	steps, cancelSteps := context.WithCancel(context.Background())
 	defer cancelSteps()
 	ctx, cancel := context.WithCancel(steps)
 	defer cancel()
 	var all sync.WaitGroup
 	for range workers {
-		all.Go(func() { s.work(ctx, steps, kept, stop) })
+		all.Go(func() { s.work(ctx, steps, threadStore, stop) })
 	}
-	all.Go(func() { s.poll(ctx, kept, stop) })
+	all.Go(func() { s.poll(ctx, threadStore, stop) })
 	<-stop
 	defer time.AfterFunc(stopTimeout, cancel).Stop()
-	defer time.AfterFunc(EndTime, cancelSteps).Stop()
+	defer time.AfterFunc(StopTimeout, cancelSteps).Stop()
 	all.Wait()
 	s.client.CloseIdleConnections()
 }
 
 // poll reads the list of due notices at intervals, and adds their threads to the queue.
-func (s *Sender) poll(ctx context.Context, kept store.Store, stop <-chan struct{}) {
+func (s *Sender) poll(ctx context.Context, threadStore store.Store, stop <-chan struct{}) {
 	for {
-		s.look(ctx, kept)
-		t := time.NewTimer(s.opts.Poll/2 + rand.N(s.opts.Poll))
+		s.readDue(ctx, threadStore)
+		t := time.NewTimer(s.opts.PollInterval/2 + rand.N(s.opts.PollInterval))
 		select {
 		case <-t.C:
 		case <-stop:
@@ -156,13 +156,13 @@ func (s *Sender) poll(ctx context.Context, kept store.Store, stop <-chan struct{
 	}
 }
 
-// look reads the list of due notices once. It includes notices that will be due before the next
+// readDue reads the list of due notices once. It includes notices that will be due before the next
 // look. It reads only a part of a long list, which is enough while the receiver fails.
-func (s *Sender) look(ctx context.Context, kept store.Store) {
+func (s *Sender) readDue(ctx context.Context, threadStore store.Store) {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
-	now := s.clock.Time(ctx, kept, time.Now())
-	page, err := kept.List(ctx, store.Query{WithNotices: true, Due: now.Add(2 * s.opts.Poll), Limit: queued / 2})
+	now := s.clock.Time(ctx, threadStore, time.Now())
+	page, err := threadStore.List(ctx, store.Query{WithNotices: true, Due: now.Add(2 * s.opts.PollInterval), Limit: queued / 2})
 	if err != nil {
 		s.opts.Logger.Debug("the list of what is to be sent cannot be read", "err", err)
 		return
@@ -183,28 +183,29 @@ func (s *Sender) wakeIn(key store.Key, wait time.Duration) {
 
 // work sends the notices of the threads in the queue. When stop is closed, work sends the notices
 // of the threads that are in the queue, does not wait for more, and returns.
-func (s *Sender) work(ctx, steps context.Context, kept store.Store, stop <-chan struct{}) {
-	for s.rest(stop) {
+func (s *Sender) work(ctx, steps context.Context, threadStore store.Store, stop <-chan struct{}) {
+	for s.pauseAfterFailures(stop) {
 		select {
 		case key := <-s.keys:
-			s.thread(ctx, steps, kept, key)
+			s.sendThread(ctx, steps, threadStore, key)
 		case <-stop:
 		}
 	}
-	for s.fails.Load() == 0 && ctx.Err() == nil {
+	for s.failures.Load() == 0 && ctx.Err() == nil {
 		select {
 		case key := <-s.keys:
-			s.thread(ctx, steps, kept, key)
+			s.sendThread(ctx, steps, threadStore, key)
 		default:
 			return
 		}
 	}
 }
 
-// rest waits for a moment if the last attempts have failed. It returns false if stop is closed.
-func (s *Sender) rest(stop <-chan struct{}) bool {
+// pauseAfterFailures waits for a moment if the last attempts have failed. It returns false if stop
+// is closed.
+func (s *Sender) pauseAfterFailures(stop <-chan struct{}) bool {
 	wait := time.Duration(0)
-	if n := s.fails.Load(); n > 0 {
+	if n := s.failures.Load(); n > 0 {
 		wait = backoff(int(n)-1, firstWait/2, longestRest)
 	}
 	select {
@@ -232,13 +233,13 @@ func backoff(tries int, first, longest time.Duration) time.Duration {
 	return wait/2 + rand.N(wait/2+1)
 }
 
-// thread sends the notices of one thread, in order. ctx bounds the attempts, and steps bounds the
-// steps of the store. steps ends a moment after ctx. So a notice that was sent is removed from the
-// record even if the process ends.
-func (s *Sender) thread(ctx, steps context.Context, kept store.Store, key store.Key) {
+// sendThread sends the notices of one thread, in order. ctx bounds the attempts, and steps bounds
+// the steps of the store. steps ends a moment after ctx. So a notice that was sent is removed from
+// the record even if the process ends.
+func (s *Sender) sendThread(ctx, steps context.Context, threadStore store.Store, key store.Key) {
 	for ctx.Err() == nil {
 		step, cancel := context.WithTimeout(ctx, stepTimeout)
-		taken, err := kept.Do(step, key, store.Take{Hold: hold})
+		taken, err := threadStore.Do(step, key, store.Take{Hold: reserveTime})
 		cancel()
 		if err != nil {
 			s.opts.Logger.Debug("what is to be sent cannot be taken", "err", err)
@@ -250,8 +251,8 @@ func (s *Sender) thread(ctx, steps context.Context, kept store.Store, key store.
 		for n, notice := range taken.Notices {
 			waited := max(0, taken.Now.Sub(notice.At))
 			result, retryAfter, err := s.send(ctx, notice)
-			s.opts.Tried(result, waited)
-			sent, wait, failed := []string{notice.ID}, hold, false
+			s.opts.OnTry(result, waited)
+			sent, wait, failed := []string{notice.ID}, reserveTime, false
 			switch {
 			case result == ResultFailed:
 				sent, failed = nil, true
@@ -263,21 +264,21 @@ func (s *Sender) thread(ctx, steps context.Context, kept store.Store, key store.
 			case n == len(taken.Notices)-1:
 				wait = 0
 			}
-			s.log(result, notice.ID, taken.Tries, waited, wait, err)
+			s.logResult(result, notice.ID, taken.Tries, waited, wait, err)
 			step, cancel := context.WithTimeout(steps, stepTimeout)
-			_, err = kept.Do(step, key, store.Sent{IDs: sent, Wait: wait, Failed: failed})
+			_, err = threadStore.Do(step, key, store.Sent{IDs: sent, Wait: wait, Failed: failed})
 			cancel()
 			if err != nil {
 				s.opts.Logger.Warn(logNotRecorded, "id", notice.ID, "err", err)
 				return
 			}
 			if failed {
-				s.fails.Add(1)
+				s.failures.Add(1)
 			} else if result != ResultFailed {
-				s.fails.Store(0)
+				s.failures.Store(0)
 			}
 			if result == ResultFailed {
-				if failed && wait < s.opts.Poll { // after a longer wait, poll finds the thread
+				if failed && wait < s.opts.PollInterval { // after a longer wait, poll finds the thread
 					s.wakeIn(key, wait)
 				}
 				return
@@ -287,7 +288,7 @@ func (s *Sender) thread(ctx, steps context.Context, kept store.Store, key store.
 	}
 }
 
-func (s *Sender) log(result, id string, tries int, waited, wait time.Duration, err error) {
+func (s *Sender) logResult(result, id string, tries int, waited, wait time.Duration, err error) {
 	switch {
 	case result == ResultSent:
 		s.opts.Logger.Debug("webhook sent", "id", id, "waited", waited.String())
@@ -321,7 +322,7 @@ func (s *Sender) bodyOf(n store.Notice, template *Template) []byte {
 func (s *Sender) send(ctx context.Context, n store.Notice) (result string, retryAfter time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	to := s.to.Load()
+	to := s.receiver.Load()
 	body := s.bodyOf(n, to.template)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.url.String(), bytes.NewReader(body))
 	if err != nil {
@@ -352,17 +353,17 @@ func (s *Sender) send(ctx context.Context, n store.Notice) (result string, retry
 	switch code := resp.StatusCode; {
 	case code/100 == 2:
 		return ResultSent, 0, nil
-	case final(code):
+	case isFinal(code):
 		return ResultRefused, 0, fmt.Errorf("status %d", code)
 	default:
-		return ResultFailed, waitOf(resp.Header.Get("Retry-After"), now), fmt.Errorf("status %d", code)
+		return ResultFailed, retryAfterOf(resp.Header.Get("Retry-After"), now), fmt.Errorf("status %d", code)
 	}
 }
 
-// final reports whether the status code means that the receiver will never accept this body. After
-// other errors, such as 401 and 404, the operator can correct the configuration, so the notice is
-// sent again.
-func final(code int) bool {
+// isFinal reports whether the status code means that the receiver will never accept this body.
+// After other errors, such as 401 and 404, the operator can correct the configuration, so the
+// notice is sent again.
+func isFinal(code int) bool {
 	switch code {
 	case http.StatusBadRequest, http.StatusGone, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
 		return true
@@ -370,8 +371,8 @@ func final(code int) bool {
 	return false
 }
 
-// waitOf returns how long a Retry-After header asks to wait, or 0.
-func waitOf(text string, now time.Time) time.Duration {
+// retryAfterOf returns how long a Retry-After header asks to wait, or 0.
+func retryAfterOf(text string, now time.Time) time.Duration {
 	wait := time.Duration(0)
 	if seconds, err := strconv.Atoi(text); err == nil {
 		wait = time.Duration(min(max(seconds, 0), 1<<20)) * time.Second

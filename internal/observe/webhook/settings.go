@@ -69,23 +69,23 @@ func (s *Settings) Check() (errs []error) {
 			{"WEBHOOK_SECRET", s.Secret.InVariable()}, {"WEBHOOK_SECRET_FILE", s.Secret.File != ""}, {"WEBHOOK_PRIVATE", s.Private},
 		} {
 			if of.set {
-				errs = append(errs, variables.At(of.name, errors.New(textNoWebhook)))
+				errs = append(errs, variables.ErrorAt(of.name, errors.New(textNoWebhook)))
 			}
 		}
 		return errs
 	}
-	s.url, s.secrets, s.template, errs = s.read()
+	s.url, s.secrets, s.template, errs = s.readFiles()
 	return errs
 }
 
-// read reads the address, the secrets and the template. It reads those from files for which the
-// settings name a file.
-func (s *Settings) read() (to *url.URL, secrets []string, template *Template, errs []error) {
+// readFiles reads the address, the secrets and the template. It reads those from files for which
+// the settings name a file.
+func (s *Settings) readFiles() (to *url.URL, secrets []string, template *Template, errs []error) {
 	address, err := s.URL.Read("WEBHOOK_URL")
 	if err != nil {
 		errs = append(errs, err)
 	} else if to, err = ParseURL(address, s.Private); err != nil {
-		errs = append(errs, variables.At(s.URL.Blame("WEBHOOK_URL"), err))
+		errs = append(errs, variables.ErrorAt(s.URL.VariableName("WEBHOOK_URL"), err))
 	}
 	text, err := s.Secret.Read("WEBHOOK_SECRET")
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Settings) read() (to *url.URL, secrets []string, template *Template, er
 	}
 	secrets = strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
 	if _, err := New(Options{URL: to, Secrets: secrets}); err != nil {
-		errs = append(errs, variables.At("WEBHOOK_SECRET", err))
+		errs = append(errs, variables.ErrorAt("WEBHOOK_SECRET", err))
 	}
 	if s.TemplateFile != "" {
 		text, err := os.ReadFile(s.TemplateFile)
@@ -101,7 +101,7 @@ func (s *Settings) read() (to *url.URL, secrets []string, template *Template, er
 			template, err = ParseTemplate(string(text))
 		}
 		if err != nil {
-			errs = append(errs, variables.At("WEBHOOK_TEMPLATE_FILE", err))
+			errs = append(errs, variables.ErrorAt("WEBHOOK_TEMPLATE_FILE", err))
 		}
 	}
 	return to, secrets, template, errs
@@ -112,9 +112,9 @@ func (s *Settings) Files() []string {
 	return slices.DeleteFunc([]string{s.URL.File, s.Secret.File, s.TemplateFile}, func(file string) bool { return file == "" })
 }
 
-// Maker returns the NoticeMaker of the settings, or nil if there is no webhook. names and desk
-// become the fields Names and Desk of the NoticeMaker.
-func (s *Settings) Maker(names bool, desk *url.URL) *NoticeMaker {
+// NoticeMaker returns the NoticeMaker of the settings, or nil if there is no webhook. names and
+// desk become the fields Names and Desk of the NoticeMaker.
+func (s *Settings) NoticeMaker(names bool, desk *url.URL) *NoticeMaker {
 	if !s.IsSet() {
 		return nil
 	}
@@ -124,31 +124,31 @@ func (s *Settings) Maker(names bool, desk *url.URL) *NoticeMaker {
 // A Part sends the notices in the records of a store. It sends from Start until Stop.
 type Part struct {
 	*Sender
-	settings  *Settings
-	store     store.Store
-	end, done chan struct{}
+	settings   *Settings
+	store      store.Store
+	stop, done chan struct{}
 }
 
 // New creates the Part that sends the notices of the store kept, or returns nil if there is no
-// webhook. tried is called after each attempt, see Options.Tried.
-func (s *Settings) New(kept store.Store, tried func(result string, waited time.Duration), logger *slog.Logger) (*Part, error) {
+// webhook. onTry is called after each attempt, see Options.OnTry.
+func (s *Settings) New(threadStore store.Store, onTry func(result string, waited time.Duration), logger *slog.Logger) (*Part, error) {
 	if !s.IsSet() {
 		return nil, nil
 	}
 	if s.secrets == nil {
 		logger.Warn(logNotSigned, "variable", "HOLDPOINT_WEBHOOK_SECRET")
 	}
-	sender, err := New(Options{URL: s.url, Secrets: s.secrets, Template: s.template, Private: s.Private, Logger: logger, Tried: tried})
+	sender, err := New(Options{URL: s.url, Secrets: s.secrets, Template: s.template, Private: s.Private, Logger: logger, OnTry: onTry})
 	if err != nil {
 		return nil, err
 	}
-	return &Part{Sender: sender, settings: s, store: kept, end: make(chan struct{}), done: make(chan struct{})}, nil
+	return &Part{Sender: sender, settings: s, store: threadStore, stop: make(chan struct{}), done: make(chan struct{})}, nil
 }
 
 // Reload reads the files of the settings again. Later attempts use their new content. If there is
 // an error, nothing changes.
 func (p *Part) Reload() error {
-	to, secrets, template, errs := p.settings.read()
+	to, secrets, template, errs := p.settings.readFiles()
 	if errs != nil {
 		return errors.Join(errs...)
 	}
@@ -159,12 +159,13 @@ func (p *Part) Reload() error {
 func (p *Part) Start() {
 	go func() {
 		defer close(p.done)
-		p.Run(p.store, p.end)
+		p.Run(p.store, p.stop)
 	}()
 }
 
-// Stop starts no further attempts, and waits for attempts in progress. It waits at most EndTime.
+// Stop starts no further attempts, and waits for attempts in progress. It waits at most
+// StopTimeout.
 func (p *Part) Stop() {
-	close(p.end)
+	close(p.stop)
 	<-p.done
 }

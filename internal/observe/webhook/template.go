@@ -17,8 +17,8 @@ import (
 // through an escaping function.
 type Value string
 
-// words contains a sentence about each kind of event, for templates.
-var words = map[event.Kind]string{
+// sentences contains a sentence about each kind of event, for templates.
+var sentences = map[event.Kind]string{
 	event.Raised:    saysOpened,
 	event.Resolved:  saysAnswered,
 	event.Cancelled: saysCancelled,
@@ -47,42 +47,42 @@ func viewOf(id string, b *Body) map[string]any {
 		}
 	}
 	return map[string]any{
-		"Kind": string(b.Type), "What": words[b.Type], "Time": b.Timestamp.UTC().Format(time.RFC3339), "ID": id,
+		"Kind": string(b.Type), "What": sentences[b.Type], "Time": b.Timestamp.UTC().Format(time.RFC3339), "ID": id,
 		"Agent": Value(d.Agent), "Tenant": Value(d.Tenant), "Thread": Value(d.Thread), "Run": Value(d.Run), "Pause": Value(d.Pause),
 		"Dialect": Value(d.Dialect), "Principal": Value(d.Principal), "Code": Value(d.Code),
 		"Approval": Value(d.Approval), "Link": Value(d.Link), "Interrupts": questions, "More": d.More,
 	}
 }
 
-// own are the functions that escape or compare Values.
-var own = map[string]function{
+// escapeFunctions are the functions that escape or compare Values.
+var escapeFunctions = map[string]function{
 	// json returns a text or a Value as a JSON string with its quotes.
-	"json": one(func(v any) (any, error) {
+	"json": unary(func(v any) (any, error) {
 		text, err := textOf(v)
-		return string(quoted(text)), err
+		return string(jsonQuoted(text)), err
 	}),
 	// in escapes a text or a Value for use inside a JSON string.
-	"in": one(func(v any) (any, error) {
+	"in": unary(func(v any) (any, error) {
 		text, err := textOf(v)
-		return within(text), err
+		return jsonContent(text), err
 	}),
 	// slack escapes a text or a Value for use inside a JSON string that Slack reads as mrkdwn.
 	// https://api.slack.com/reference/surfaces/formatting#escaping
-	"slack": one(func(v any) (any, error) {
+	"slack": unary(func(v any) (any, error) {
 		text, err := textOf(v)
-		return within(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)), err
+		return jsonContent(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)), err
 	}),
 	// short shortens a Value to a number of bytes. It adds "..." to a Value that was longer.
-	"short": two(func(most int, v Value) any { return Value(short(most, string(v))) }),
+	"short": binary(func(most int, v Value) any { return Value(shorten(most, string(v))) }),
 	// is reports whether a Value equals a text.
-	"is": two(func(v Value, text string) any { return string(v) == text }),
+	"is": binary(func(v Value, text string) any { return string(v) == text }),
 }
 
-func short(most int, text string) string {
-	if most < 0 || len(text) <= most {
+func shorten(limit int, text string) string {
+	if limit < 0 || len(text) <= limit {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
+	return strings.ToValidUTF8(text[:limit], "") + "..."
 }
 
 // textOf returns the text of a value, or an error if the value is not a text. In a Value it
@@ -90,17 +90,17 @@ func short(most int, text string) string {
 func textOf(v any) (string, error) {
 	switch v := v.(type) {
 	case Value:
-		return visible(string(v)), nil
+		return replaceInvisible(string(v)), nil
 	case string:
 		return v, nil
 	}
 	return "", fmt.Errorf(textWantText, nameOf(v))
 }
 
-// visible replaces invisible characters by U+FFFD if they change how the text is displayed. These
-// are control characters and format characters, such as those that reverse the direction of the
-// text. Line breaks and tabs stay.
-func visible(text string) string {
+// replaceInvisible replaces invisible characters by U+FFFD if they change how the text is
+// displayed. These are control characters and format characters, such as those that reverse the
+// direction of the text. Line breaks and tabs stay.
+func replaceInvisible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
 			return unicode.ReplacementChar
@@ -109,7 +109,7 @@ func visible(text string) string {
 	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
 }
 
-func quoted(text string) []byte {
+func jsonQuoted(text string) []byte {
 	b, err := json.Marshal(text)
 	if err != nil {
 		return []byte(`""`) // cannot happen: any string can be marshalled
@@ -117,8 +117,8 @@ func quoted(text string) []byte {
 	return b
 }
 
-func within(text string) string {
-	b := quoted(text)
+func jsonContent(text string) string {
+	b := jsonQuoted(text)
 	return string(b[1 : len(b)-1])
 }
 
@@ -140,7 +140,7 @@ func ParseTemplate(text string) (*Template, error) {
 		const text = "\"a\\ <b>"
 		b := Body{Type: kind, Data: Data{
 			Agent: text, Tenant: text, Thread: text, Run: text, Pause: text, Dialect: text, Principal: text, Code: text, Approval: text, Link: text,
-			Interrupts: []Question{{ID: text, Reason: text, Tools: []string{text, text}, Message: text, Calls: quoted(text), Payload: quoted(text), By: text, Link: text}, {ID: text}},
+			Interrupts: []Question{{ID: text, Reason: text, Tools: []string{text, text}, Message: text, Calls: jsonQuoted(text), Payload: jsonQuoted(text), By: text, Link: text}, {ID: text}},
 			More:       1,
 		}}
 		for _, b := range []Body{b, {Type: kind}} {
@@ -153,7 +153,7 @@ func ParseTemplate(text string) (*Template, error) {
 }
 
 func treesOf(text string) (map[string]*parse.Tree, error) {
-	trees, err := parse.Parse(root, text, "", "", names(own), names(general), lazy)
+	trees, err := parse.Parse(root, text, "", "", names(escapeFunctions), names(generalFunctions), lazyFunctions)
 	if err == nil && trees[root] == nil { // the file contains only definitions of other templates
 		err = errNoJSON
 	}

@@ -202,9 +202,9 @@ func valid(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// Named sets the id of a notice to a hash of the pause's id and the kind of the event. So if
+// WithID sets the id of a notice to a hash of the pause's id and the kind of the event. So if
 // several processes report the same end of a question, their notices have the same id.
-func Named(n store.Notice, e *event.Event) store.Notice {
+func WithID(n store.Notice, e *event.Event) store.Notice {
 	sum := sha256.Sum256([]byte(e.Pause + " " + string(e.Kind)))
 	n.ID = "evt_" + hex.EncodeToString(sum[:16])
 	return n

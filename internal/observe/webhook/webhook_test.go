@@ -91,7 +91,7 @@ func urlOf(t *testing.T, text string) *url.URL {
 
 // run runs a sender until the test ends, or until the returned function is called.
 func run(t *testing.T, s store.Store, o webhook.Options) (*webhook.Sender, func()) {
-	o.Private, o.Poll = true, 20*time.Millisecond
+	o.Private, o.PollInterval = true, 20*time.Millisecond
 	sender, err := webhook.New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -238,7 +238,7 @@ func TestTriedAgain(t *testing.T) {
 			s := memory.New(memory.Options{})
 			var mu sync.Mutex
 			var results []string
-			sender, end := run(t, s, webhook.Options{URL: urlOf(t, r.URL), Tried: func(result string, _ time.Duration) {
+			sender, end := run(t, s, webhook.Options{URL: urlOf(t, r.URL), OnTry: func(result string, _ time.Duration) {
 				mu.Lock()
 				results = append(results, result)
 				mu.Unlock()
@@ -265,7 +265,7 @@ func TestClocksThatDiffer(t *testing.T) {
 		r := record(t, nil)
 		s := memory.New(memory.Options{Now: func() time.Time { return time.Now().Add(ahead) }})
 		post(t, s, "k", &webhook.NoticeMaker{}, raised("billing"))
-		run(t, s, webhook.Options{URL: urlOf(t, r.URL), Poll: 20 * time.Millisecond})
+		run(t, s, webhook.Options{URL: urlOf(t, r.URL), PollInterval: 20 * time.Millisecond})
 		r.wait(t, 1)
 		empty(t, s, "k")
 	}
@@ -579,7 +579,7 @@ func TestAddresses(t *testing.T) {
 	u := urlOf(t, r.URL)
 	u.Host = strings.Replace(u.Host, "127.0.0.1", "localhost", 1)
 	failed := make(chan string, 100)
-	sender, err := webhook.New(webhook.Options{URL: u, Tried: func(result string, _ time.Duration) { failed <- result }})
+	sender, err := webhook.New(webhook.Options{URL: u, OnTry: func(result string, _ time.Duration) { failed <- result }})
 	if err != nil {
 		t.Fatal(err)
 	}

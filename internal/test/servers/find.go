@@ -41,9 +41,9 @@ const (
 	IPRoute    Tool = "iproute2"
 )
 
-// places maps each tool to patterns of the path of its binary. If there are several versions of
+// toolPaths maps each tool to patterns of the path of its binary. If there are several versions of
 // PostgreSQL, the latest is used.
-var places = map[Tool][]string{
+var toolPaths = map[Tool][]string{
 	RedisServer: {"/usr/bin/redis-server", "/usr/local/bin/redis-server", "/opt/homebrew/bin/redis-server"},
 	PostgreSQL:  {"/usr/lib/postgresql/*/bin/postgres", "/usr/local/bin/postgres", "/opt/homebrew/bin/postgres"},
 	PgBouncer:   {"/usr/sbin/pgbouncer", "/usr/local/bin/pgbouncer", "/opt/homebrew/bin/pgbouncer"},
@@ -63,7 +63,7 @@ var places = map[Tool][]string{
 // find returns the path of a tool, or "" if the tool is missing. For PostgreSQL it follows links,
 // because initdb is in the folder of the link's target.
 func find(tool Tool) string {
-	for _, pattern := range places[tool] {
+	for _, pattern := range toolPaths[tool] {
 		paths, err := filepath.Glob(pattern)
 		if err != nil || len(paths) == 0 {
 			continue
@@ -107,27 +107,27 @@ func Required() bool { return os.Getenv("TEST_SERVERS") == "required" }
 // tool instead, and fails the test if this is not possible. Every Start function calls Need.
 func Need(t testing.TB, tools ...Tool) {
 	t.Helper()
-	lacking := missing(tools)
+	lacking := missingTools(tools)
 	if len(lacking) == 0 {
 		return
 	}
 	if !Required() {
 		t.Skipf("missing on this machine: %s (TEST_SERVERS=required installs it as root with apt-get)", names(lacking))
 	}
-	installing.Lock()
-	defer installing.Unlock()
-	if lacking = missing(tools); len(lacking) == 0 {
+	installMu.Lock()
+	defer installMu.Unlock()
+	if lacking = missingTools(tools); len(lacking) == 0 {
 		return
 	}
 	if err := install(lacking); err != nil {
 		t.Fatalf("missing on this machine: %s: %v", names(lacking), err)
 	}
-	if lacking = missing(tools); len(lacking) > 0 {
+	if lacking = missingTools(tools); len(lacking) > 0 {
 		t.Fatalf("missing on this machine: %s, although apt-get installed it", names(lacking))
 	}
 }
 
-func missing(tools []Tool) []Tool {
+func missingTools(tools []Tool) []Tool {
 	return slices.DeleteFunc(slices.Clone(tools), func(t Tool) bool { return find(t) != "" })
 }
 
@@ -139,7 +139,7 @@ func names(tools []Tool) string {
 	return strings.Join(list, ", ")
 }
 
-var installing sync.Mutex // for goroutines of this process; lockMachine is for other processes
+var installMu sync.Mutex // for goroutines of this process; lockMachine is for other processes
 
 // install installs Debian packages without starting their services.
 func install(tools []Tool) error {
@@ -151,7 +151,7 @@ func install(tools []Tool) error {
 		return err
 	}
 	defer unlock()
-	if tools = missing(tools); len(tools) == 0 {
+	if tools = missingTools(tools); len(tools) == 0 {
 		return nil
 	}
 	allow, err := forbidServices()
@@ -187,13 +187,13 @@ func apt(args ...string) error {
 	return err
 }
 
-// policy is a script that Debian packages run before they start a service. If the script already
-// exists, it is not changed: in a container it forbids services too.
-const policy = "/usr/sbin/policy-rc.d"
+// policyScript is a script that Debian packages run before they start a service. If the script
+// already exists, it is not changed: in a container it forbids services too.
+const policyScript = "/usr/sbin/policy-rc.d"
 
 // forbidServices prevents Debian packages from starting services, until allow is called.
 func forbidServices() (allow func(), err error) {
-	f, err := os.OpenFile(policy, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	f, err := os.OpenFile(policyScript, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
 	if errors.Is(err, fs.ErrExist) {
 		return func() {}, nil
 	}
@@ -202,10 +202,10 @@ func forbidServices() (allow func(), err error) {
 	}
 	_, err = f.WriteString("#!/bin/sh\n# made by a test while it installs servers, and removed after that\nexit 101\n")
 	if err := errors.Join(err, f.Close()); err != nil {
-		os.Remove(policy)
+		os.Remove(policyScript)
 		return nil, err
 	}
-	return func() { os.Remove(policy) }, nil
+	return func() { os.Remove(policyScript) }, nil
 }
 
 // lockMachine takes a lock on this machine, so that other test processes install nothing at the

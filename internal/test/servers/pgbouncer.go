@@ -24,13 +24,13 @@ type Bouncer struct {
 func StartPgBouncer(t testing.TB, server *Postgres, conf ...string) *Bouncer {
 	t.Helper()
 	Need(t, PgBouncer)
-	as := unprivileged(t)
+	as := unprivilegedUser(t)
 	dir := folder(t, as)
 	b := &Bouncer{server: server}
 	ini := filepath.Join(dir, "pgbouncer.ini")
 	b.process = process{
-		t: t, name: "pgbouncer", path: find(PgBouncer), args: []string{ini}, dir: dir, as: as,
-		stop: syscall.SIGINT, end: syscall.SIGKILL, ready: b.answers,
+		t: t, name: "pgbouncer", path: find(PgBouncer), args: []string{ini}, dir: dir, user: as,
+		stopSignal: syscall.SIGINT, endSignal: syscall.SIGKILL, ready: b.checkAnswer,
 	}
 	users := filepath.Join(dir, "users.txt")
 	write(t, users, fmt.Sprintf("%q %q\n", PostgresUser, PostgresPassword), as)
@@ -48,9 +48,9 @@ func StartPgBouncer(t testing.TB, server *Postgres, conf ...string) *Bouncer {
 	return b
 }
 
-// answers checks that PgBouncer answers a query through its Unix socket. Only this process has that
-// socket, while another process could use the port.
-func (b *Bouncer) answers() error {
+// checkAnswer checks that PgBouncer answers a query through its Unix socket. Only this process has
+// that socket, while another process could use the port.
+func (b *Bouncer) checkAnswer() error {
 	at := fmt.Sprintf("host=%s port=%d user=%s password='%s' dbname=%s", b.dir, b.port, PostgresUser, PostgresPassword, PostgresDatabase)
 	out, err := b.server.program("psql", "-X", "-q", "-t", "-A", "-d", at, "-c", "SELECT 1")
 	if err == nil && strings.TrimSpace(out) != "1" {

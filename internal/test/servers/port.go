@@ -34,8 +34,8 @@ func freePort(t testing.TB) int {
 
 func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// onFreePort calls start with a free port. If start returns errTaken, it tries again with another
-// port, up to five times. Any other error fails the test.
+// onFreePort calls start with a free port. If start returns errPortInUse, it tries again with
+// another port, up to five times. Any other error fails the test.
 func onFreePort(t testing.TB, start func(port int) error) {
 	t.Helper()
 	for attempt := 1; ; attempt++ {
@@ -43,7 +43,7 @@ func onFreePort(t testing.TB, start func(port int) error) {
 		if err == nil {
 			return
 		}
-		if attempt == 5 || !errors.Is(err, errTaken) {
+		if attempt == 5 || !errors.Is(err, errPortInUse) {
 			t.Fatal(fmt.Errorf("attempt %d: %w", attempt, err))
 		}
 	}

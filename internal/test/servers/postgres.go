@@ -54,13 +54,13 @@ type Postgres struct {
 func StartPostgres(t testing.TB, o PostgresOptions) *Postgres {
 	t.Helper()
 	Need(t, PostgreSQL)
-	as := unprivileged(t)
+	as := unprivilegedUser(t)
 	dir := folder(t, as)
 	p := &Postgres{options: o, sockets: dir}
 	data := filepath.Join(dir, "data")
 	p.process = process{
-		t: t, name: "postgres", path: find(PostgreSQL), args: []string{"-D", data}, dir: dir, as: as, env: append(ahead(t, o.Ahead), "TZ=UTC"),
-		stop: syscall.SIGINT, end: syscall.SIGQUIT, ready: p.answers,
+		t: t, name: "postgres", path: find(PostgreSQL), args: []string{"-D", data}, dir: dir, user: as, env: append(aheadEnvironment(t, o.Ahead), "TZ=UTC"),
+		stopSignal: syscall.SIGINT, endSignal: syscall.SIGQUIT, ready: p.checkAnswer,
 	}
 	if o.StandbyOf != nil {
 		p.run("pg_basebackup", "-D", data, "-R", "-X", "stream", "-c", "fast", "-d", o.StandbyOf.owner())
@@ -90,7 +90,7 @@ func StartPostgres(t testing.TB, o PostgresOptions) *Postgres {
 		o.StandbyOf.Exec("ALTER SYSTEM SET synchronous_standby_names = '*'")
 		o.StandbyOf.Exec("SELECT pg_reload_conf()")
 	}
-	o.StandbyOf.inStep(o.Synchronous)
+	o.StandbyOf.awaitSync(o.Synchronous)
 	return p
 }
 
@@ -127,7 +127,7 @@ func (p *Postgres) run(name string, args ...string) {
 func (p *Postgres) program(name string, args ...string) (string, error) {
 	cmd := exec.Command(filepath.Join(filepath.Dir(p.path), name), args...)
 	cmd.Dir = p.dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.as}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.user}
 	cmd.Env = append(os.Environ(), "PGCONNECT_TIMEOUT=5", "LC_ALL=C")
 	var out, complaints bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaints
@@ -150,7 +150,7 @@ func (p *Postgres) appendTo(file, text string) {
 	}
 }
 
-func (p *Postgres) answers() error {
+func (p *Postgres) checkAnswer() error {
 	_, err := p.query("SELECT 1")
 	return err
 }
@@ -225,7 +225,7 @@ func (p *Postgres) Crash() {
 	if p.running() {
 		p.Thaw()
 		_ = syscall.Kill(p.cmd.Process.Pid, syscall.SIGQUIT)
-		p.wait("crash")
+		p.awaitExit("crash")
 	}
 }
 
@@ -235,7 +235,7 @@ func (p *Postgres) Promote() {
 	if p.Exec("SELECT pg_promote(true, 60)") != "t" {
 		p.t.Fatal("the standby was not promoted")
 	}
-	until(p.t, "the standby is not a primary", func() error {
+	awaitState(p.t, "the standby is not a primary", func() error {
 		v, err := p.query("SELECT pg_is_in_recovery()")
 		if err == nil && v != "f" {
 			err = errors.New("it is in recovery")
@@ -245,16 +245,16 @@ func (p *Postgres) Promote() {
 	p.options.StandbyOf = nil
 }
 
-// inStep waits until a standby has all changes that the server had at the time of the call. If
+// awaitSync waits until a standby has all changes that the server had at the time of the call. If
 // synchronous is true, the standby must also be synchronous.
-func (p *Postgres) inStep(synchronous bool) {
+func (p *Postgres) awaitSync(synchronous bool) {
 	p.t.Helper()
 	at := p.Exec("SELECT pg_current_wal_flush_lsn()")
 	want := "SELECT count(*) > 0 FROM pg_stat_replication WHERE state = 'streaming' AND flush_lsn >= '" + at + "'"
 	if synchronous {
 		want += " AND sync_state IN ('sync', 'quorum')"
 	}
-	until(p.t, "the standby is not in step", func() error {
+	awaitState(p.t, "the standby is not in step", func() error {
 		v, err := p.query(want)
 		if err == nil && v != "t" {
 			err = errors.New(p.Exec("SELECT state, flush_lsn, sync_state FROM pg_stat_replication"))
@@ -263,9 +263,9 @@ func (p *Postgres) inStep(synchronous bool) {
 	})
 }
 
-// unprivileged returns the user for a server that refuses to run as root. It returns nil if the
+// unprivilegedUser returns the user for a server that refuses to run as root. It returns nil if the
 // test does not run as root.
-func unprivileged(t testing.TB) *syscall.Credential {
+func unprivilegedUser(t testing.TB) *syscall.Credential {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		return nil

@@ -17,52 +17,52 @@ import (
 	"time"
 )
 
-// bound is the longest time that a server may take to start, to stop or to reach a state.
-const bound = time.Minute
+// maxWait is the longest time that a server may take to start, to stop or to reach a state.
+const maxWait = time.Minute
 
 // A process is a server that can be ended and started again with the same command. Only one
 // goroutine at a time may call its methods.
 type process struct {
-	t      testing.TB
-	name   string
-	path   string
-	args   []string
-	env    []string
-	dir    string
-	as     *syscall.Credential
-	stop   syscall.Signal // ends the server cleanly
-	end    syscall.Signal // ends the server at once, but lets it release what it has in the kernel
-	ready  func() error   // sends a request to the server; nil if the response is right
-	log    lockedBuffer
-	cmd    *exec.Cmd
-	gone   chan struct{} // closed after cmd has ended
-	frozen []int
+	t          testing.TB
+	name       string
+	path       string
+	args       []string
+	env        []string
+	dir        string
+	user       *syscall.Credential
+	stopSignal syscall.Signal // ends the server cleanly
+	endSignal  syscall.Signal // ends the server at once, but lets it release what it has in the kernel
+	ready      func() error   // sends a request to the server; nil if the response is right
+	log        lockedBuffer
+	cmd        *exec.Cmd
+	exit       chan struct{} // closed after cmd has ended
+	frozenIDs  []int
 }
 
-// errTaken is the error of start if another process uses the port.
-var errTaken = errors.New("the port is taken")
+// errPortInUse is the error of start if another process uses the port.
+var errPortInUse = errors.New("the port is taken")
 
-// again starts a process on the port of its last run. If the port is in use, it waits until the
-// port is free. It cannot choose another port, because clients already know this one.
-func (p *process) again() error {
-	deadline := time.Now().Add(bound)
+// startAgain starts a process on the port of its last run. If the port is in use, it waits until
+// the port is free. It cannot choose another port, because clients already know this one.
+func (p *process) startAgain() error {
+	deadline := time.Now().Add(maxWait)
 	for {
 		err := p.start()
-		if !errors.Is(err, errTaken) || time.Now().After(deadline) {
+		if !errors.Is(err, errPortInUse) || time.Now().After(deadline) {
 			return err
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// start starts the process and waits until ready returns nil. It returns errTaken if the port is in
-// use.
+// start starts the process and waits until ready returns nil. It returns errPortInUse if the port
+// is in use.
 func (p *process) start() error {
 	mark := p.log.Len()
 	cmd := exec.Command(p.path, p.args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, &p.log, &p.log
 	cmd.Env = append(os.Environ(), p.env...)
-	cmd.SysProcAttr = attributes(p.as, p.end)
+	cmd.SysProcAttr = attributes(p.user, p.endSignal)
 	// Linux sends the signal Pdeathsig when the thread that started the process ends
 	// (golang/go#27505). So the thread that starts the process also waits for the end of the
 	// process.
@@ -81,15 +81,15 @@ func (p *process) start() error {
 	if err := <-started; err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
-	p.cmd, p.gone = cmd, gone
-	err := await(time.Now().Add(bound), func() error {
+	p.cmd, p.exit = cmd, gone
+	err := await(time.Now().Add(maxWait), func() error {
 		select {
 		case <-gone:
 			said := p.log.From(mark)
 			if strings.Contains(strings.ToLower(said), "address already in use") {
-				return final{errTaken}
+				return finalError{errPortInUse}
 			}
-			return final{fmt.Errorf("it ended: %s", tail(said))}
+			return finalError{fmt.Errorf("it ended: %s", tail(said))}
 		default:
 			return p.ready()
 		}
@@ -107,16 +107,16 @@ func (p *process) running() bool {
 		return false
 	}
 	select {
-	case <-p.gone:
+	case <-p.exit:
 		return false
 	default:
 		return true
 	}
 }
 
-// all returns the ids of the process and of its children. The process itself is the first: once it
-// is stopped, it starts no more children.
-func (p *process) all() []int {
+// processIDs returns the ids of the process and of its children. The process itself is the first:
+// once it is stopped, it starts no more children.
+func (p *process) processIDs() []int {
 	pid := p.cmd.Process.Pid
 	return append([]int{pid}, children(pid)...)
 }
@@ -129,23 +129,23 @@ func (p *process) Kill() {
 		return
 	}
 	p.Freeze() // so that no process reacts to the end of another process
-	for _, pid := range p.frozen {
+	for _, pid := range p.frozenIDs {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	// A child that was started just before the freeze is not in p.frozen. It would leave the log's
 	// file open, so it is killed too.
-	until(p.t, p.name+" does not end", func() error {
-		for _, pid := range within(p.dir) {
+	awaitState(p.t, p.name+" does not end", func() error {
+		for _, pid := range processesIn(p.dir) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 		select {
-		case <-p.gone:
+		case <-p.exit:
 			return nil
 		default:
 			return errors.New(tail(p.Log()))
 		}
 	})
-	p.frozen = nil
+	p.frozenIDs = nil
 }
 
 // Stop ends the server cleanly and waits for its end.
@@ -157,10 +157,10 @@ func (p *process) Stop() {
 	p.Thaw()
 	// Redis ignores the signal while it writes its first file as a replica, so the signal is sent
 	// repeatedly.
-	until(p.t, p.name+" does not stop", func() error {
-		_ = syscall.Kill(p.cmd.Process.Pid, p.stop)
+	awaitState(p.t, p.name+" does not stop", func() error {
+		_ = syscall.Kill(p.cmd.Process.Pid, p.stopSignal)
 		select {
-		case <-p.gone:
+		case <-p.exit:
 			return nil
 		case <-time.After(200 * time.Millisecond):
 			return errors.New(tail(p.Log()))
@@ -173,16 +173,16 @@ func (p *process) Stop() {
 func (p *process) Restart() {
 	p.t.Helper()
 	p.Stop()
-	if err := p.again(); err != nil {
+	if err := p.startAgain(); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-// Later restarts the server with a clock that is ahead of the machine's clock by d (needs
+// RestartAhead restarts the server with a clock that is ahead of the machine's clock by d (needs
 // FakeTime).
-func (p *process) Later(d time.Duration) {
+func (p *process) RestartAhead(d time.Duration) {
 	p.t.Helper()
-	p.env = append(p.env, ahead(p.t, d)...)
+	p.env = append(p.env, aheadEnvironment(p.t, d)...)
 	p.Restart()
 }
 
@@ -195,18 +195,18 @@ func (p *process) Freeze() {
 	}
 	pid := p.cmd.Process.Pid
 	_ = syscall.Kill(pid, syscall.SIGSTOP)
-	p.frozen = p.all()
-	for _, child := range p.frozen[1:] {
+	p.frozenIDs = p.processIDs()
+	for _, child := range p.frozenIDs[1:] {
 		_ = syscall.Kill(child, syscall.SIGSTOP)
 	}
 }
 
 // Thaw lets a frozen server continue.
 func (p *process) Thaw() {
-	for _, pid := range p.frozen {
+	for _, pid := range p.frozenIDs {
 		_ = syscall.Kill(pid, syscall.SIGCONT)
 	}
-	p.frozen = nil
+	p.frozenIDs = nil
 }
 
 // Log returns everything that the server has printed.
@@ -216,9 +216,9 @@ func (p *process) Log() string { return p.log.From(0) }
 func (p *process) cleanUp() {
 	if p.running() {
 		p.Thaw()
-		_ = syscall.Kill(p.cmd.Process.Pid, p.end)
+		_ = syscall.Kill(p.cmd.Process.Pid, p.endSignal)
 		select {
-		case <-p.gone:
+		case <-p.exit:
 		case <-time.After(10 * time.Second):
 			p.Kill()
 		}
@@ -228,19 +228,19 @@ func (p *process) cleanUp() {
 	}
 }
 
-func (p *process) wait(what string) {
+func (p *process) awaitExit(what string) {
 	p.t.Helper()
 	select {
-	case <-p.gone:
-	case <-time.After(bound):
-		p.t.Fatalf("%s: %s took longer than %v\n%s", p.name, what, bound, tail(p.Log()))
+	case <-p.exit:
+	case <-time.After(maxWait):
+		p.t.Fatalf("%s: %s took longer than %v\n%s", p.name, what, maxWait, tail(p.Log()))
 	}
 }
 
-// final is an error after which await does not try again.
-type final struct{ error }
+// finalError is an error after which await does not try again.
+type finalError struct{ error }
 
-func (f final) Unwrap() error { return f.error }
+func (f finalError) Unwrap() error { return f.error }
 
 // await calls ask repeatedly, until ask returns nil or a final error, or until the deadline. It
 // returns the last error.
@@ -250,7 +250,7 @@ func await(deadline time.Time, ask func() error) error {
 		if err == nil {
 			return nil
 		}
-		var f final
+		var f finalError
 		if errors.As(err, &f) {
 			return f.error
 		}
@@ -261,11 +261,11 @@ func await(deadline time.Time, ask func() error) error {
 	}
 }
 
-// until calls ask repeatedly, until ask returns nil. If that takes longer than bound, until fails
-// the test. what describes the failure.
-func until(t testing.TB, what string, ask func() error) {
+// awaitState calls ask repeatedly, until ask returns nil. If that takes longer than maxWait,
+// awaitState fails the test. what describes the failure.
+func awaitState(t testing.TB, what string, ask func() error) {
 	t.Helper()
-	if err := await(time.Now().Add(bound), ask); err != nil {
+	if err := await(time.Now().Add(maxWait), ask); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
 }

@@ -37,9 +37,9 @@ func children(pid int) []int {
 	return found
 }
 
-// within returns the ids of the processes whose working folder is dir or inside dir. They belong to
-// one server, because each server has a folder of its own.
-func within(dir string) []int {
+// processesIn returns the ids of the processes whose working folder is dir or inside dir. They
+// belong to one server, because each server has a folder of its own.
+func processesIn(dir string) []int {
 	var found []int
 	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
 	for _, path := range links {

@@ -22,7 +22,7 @@ type Program struct {
 func StartProgram(t testing.TB, name, path string, env func(address string) []string) *Program {
 	t.Helper()
 	p := &Program{process: process{
-		t: t, name: name, path: path, dir: t.TempDir(), stop: syscall.SIGTERM, end: syscall.SIGKILL,
+		t: t, name: name, path: path, dir: t.TempDir(), stopSignal: syscall.SIGTERM, endSignal: syscall.SIGKILL,
 	}}
 	p.ready = func() error {
 		c, err := net.DialTimeout("tcp", p.Addr(), time.Second)
@@ -53,6 +53,6 @@ func (p *Program) Drain() {
 		return
 	}
 	p.Thaw()
-	_ = syscall.Kill(p.cmd.Process.Pid, p.stop)
-	p.wait("drain")
+	_ = syscall.Kill(p.cmd.Process.Pid, p.stopSignal)
+	p.awaitExit("drain")
 }

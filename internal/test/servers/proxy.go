@@ -15,19 +15,19 @@ type Moment int
 
 // The moments at which a fault can happen.
 const (
-	// Before means that the server gets nothing of the request.
-	Before Moment = iota
-	// Within means that the server gets only a part of the request.
-	Within
-	// After means that the server executes the request and replies, but the client gets nothing of
-	// the reply.
-	After
-	// Reply means that the client gets only a part of the reply.
-	Reply
+	// BeforeRequest means that the server gets nothing of the request.
+	BeforeRequest Moment = iota
+	// WithinRequest means that the server gets only a part of the request.
+	WithinRequest
+	// AfterRequest means that the server executes the request and replies, but the client gets nothing
+	// of the reply.
+	AfterRequest
+	// WithinReply means that the client gets only a part of the reply.
+	WithinReply
 )
 
 // Moments contains every Moment.
-var Moments = []Moment{Before, Within, After, Reply}
+var Moments = []Moment{BeforeRequest, WithinRequest, AfterRequest, WithinReply}
 
 func (m Moment) String() string { return []string{"before", "within", "after", "reply"}[m] }
 
@@ -37,9 +37,9 @@ func (m Moment) String() string { return []string{"before", "within", "after", "
 // request, and a transaction of several statements is several requests. What a client sends in
 // order to log in also counts as requests.
 type Fault struct {
-	At   Moment
-	Skip int  // how many requests succeed before the fault, on all connections together
-	Hang bool // the connection stays open, but nothing is forwarded any more
+	Moment Moment
+	Skip   int  // how many requests succeed before the fault, on all connections together
+	Hang   bool // the connection stays open, but nothing is forwarded any more
 }
 
 // A Proxy is a TCP proxy in front of a server. It breaks connections. It listens on a free port of
@@ -47,15 +47,15 @@ type Fault struct {
 type Proxy struct {
 	listener net.Listener
 
-	mu      sync.Mutex
-	target  string
-	fault   *Fault
-	struck  bool
-	refuse  bool
-	delay   time.Duration
-	thawed  chan struct{} // closed unless the proxy is frozen
-	links   map[*link]bool
-	serving sync.WaitGroup
+	mu         sync.Mutex
+	target     string
+	fault      *Fault
+	hasStruck  bool
+	refusesAll bool
+	delay      time.Duration
+	thaw       chan struct{} // closed unless the proxy is frozen
+	links      map[*link]bool
+	goroutines sync.WaitGroup
 }
 
 // StartProxy starts a proxy in front of the server at target, a host and port.
@@ -65,14 +65,14 @@ func StartProxy(t testing.TB, target string) *Proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{listener: l, target: target, links: map[*link]bool{}, thawed: make(chan struct{})}
-	close(p.thawed)
-	p.serving.Go(p.serve)
+	p := &Proxy{listener: l, target: target, links: map[*link]bool{}, thaw: make(chan struct{})}
+	close(p.thaw)
+	p.goroutines.Go(p.serve)
 	t.Cleanup(func() {
 		l.Close()
 		p.Thaw()
 		p.Sever()
-		p.serving.Wait()
+		p.goroutines.Wait()
 	})
 	return p
 }
@@ -84,20 +84,20 @@ func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 func (p *Proxy) Arm(f Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.fault, p.struck = &f, false
+	p.fault, p.hasStruck = &f, false
 }
 
-// Disarm removes the fault. struck is true if the fault has happened since Arm.
-func (p *Proxy) Disarm() (struck bool) {
+// Disarm removes the fault. hasStruck is true if the fault has happened since Arm.
+func (p *Proxy) Disarm() (hasStruck bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.fault = nil
-	return p.struck
+	return p.hasStruck
 }
 
-// Turn directs new connections to another server, as a changed DNS name would. Open connections
+// Redirect directs new connections to another server, as a changed DNS name would. Open connections
 // stay with the old server.
-func (p *Proxy) Turn(target string) {
+func (p *Proxy) Redirect(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.target = target
@@ -120,7 +120,7 @@ func (p *Proxy) Sever() {
 // Refuse breaks all open connections. New connections are broken at once, until Accept is called.
 func (p *Proxy) Refuse() {
 	p.mu.Lock()
-	p.refuse = true
+	p.refusesAll = true
 	p.mu.Unlock()
 	p.Sever()
 }
@@ -129,7 +129,7 @@ func (p *Proxy) Refuse() {
 func (p *Proxy) Accept() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.refuse = false
+	p.refusesAll = false
 }
 
 // Freeze stops all bytes in both directions, until Thaw is called. Open connections stay open, and
@@ -138,8 +138,8 @@ func (p *Proxy) Freeze() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
-	case <-p.thawed:
-		p.thawed = make(chan struct{})
+	case <-p.thaw:
+		p.thaw = make(chan struct{})
 	default: // the proxy is already frozen
 	}
 }
@@ -149,9 +149,9 @@ func (p *Proxy) Thaw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
-	case <-p.thawed:
+	case <-p.thaw:
 	default:
-		close(p.thawed)
+		close(p.thaw)
 	}
 }
 
@@ -172,7 +172,7 @@ func (p *Proxy) serve() {
 			return
 		}
 		p.mu.Lock()
-		refuse, target := p.refuse, p.target
+		refuse, target := p.refusesAll, p.target
 		p.mu.Unlock()
 		if refuse {
 			reset(client)
@@ -183,12 +183,12 @@ func (p *Proxy) serve() {
 			reset(client)
 			continue
 		}
-		l := &link{proxy: p, client: client, server: server, cut: make(chan struct{})}
+		l := &link{proxy: p, client: client, server: server, done: make(chan struct{})}
 		p.mu.Lock()
 		p.links[l] = true
 		p.mu.Unlock()
-		p.serving.Go(func() { l.pass(client, server, l.request) })
-		p.serving.Go(func() { l.pass(server, client, l.reply) })
+		p.goroutines.Go(func() { l.pass(client, server, l.request) })
+		p.goroutines.Go(func() { l.pass(server, client, l.reply) })
 	}
 }
 
@@ -204,7 +204,7 @@ func (p *Proxy) strike() *Fault {
 		f.Skip--
 		return nil
 	default:
-		p.fault, p.struck = nil, true
+		p.fault, p.hasStruck = nil, true
 		return f
 	}
 }
@@ -214,40 +214,40 @@ type link struct {
 	proxy          *Proxy
 	client, server net.Conn
 	once           sync.Once
-	cut            chan struct{} // closed when the link ends
+	done           chan struct{} // closed when the link ends
 
-	mu     sync.Mutex
-	asking bool   // the client has sent a request, and the server has not replied yet
-	fault  *Fault // the fault that applies to the current request, or nil
+	mu          sync.Mutex
+	awaitsReply bool   // the client has sent a request, and the server has not replied yet
+	fault       *Fault // the fault that applies to the current request, or nil
 }
 
-// request is called with bytes that the client has sent. pass are those of them that the server
-// gets. on is false if the link must end.
-func (l *link) request(b []byte) (pass []byte, on bool) {
+// request is called with bytes that the client has sent. forwarded are those of them that the
+// server gets. keepsOpen is false if the link must end.
+func (l *link) request(b []byte) (forwarded []byte, keepsOpen bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.asking {
-		l.asking, l.fault = true, l.proxy.strike()
+	if !l.awaitsReply {
+		l.awaitsReply, l.fault = true, l.proxy.strike()
 	}
 	switch {
-	case l.fault != nil && l.fault.At == Before:
+	case l.fault != nil && l.fault.Moment == BeforeRequest:
 		return nil, false
-	case l.fault != nil && l.fault.At == Within:
+	case l.fault != nil && l.fault.Moment == WithinRequest:
 		return b[:len(b)/2], false
 	}
 	return b, true
 }
 
-// reply is called with bytes that the server has sent. pass and on are as for request, with the
-// client in place of the server.
-func (l *link) reply(b []byte) (pass []byte, on bool) {
+// reply is called with bytes that the server has sent. forwarded and keepsOpen are as for request,
+// with the client in place of the server.
+func (l *link) reply(b []byte) (forwarded []byte, keepsOpen bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.asking = false
+	l.awaitsReply = false
 	switch {
-	case l.fault != nil && l.fault.At == After:
+	case l.fault != nil && l.fault.Moment == AfterRequest:
 		return nil, false
-	case l.fault != nil && l.fault.At == Reply:
+	case l.fault != nil && l.fault.Moment == WithinReply:
 		return b[:len(b)/2], false
 	}
 	return b, true
@@ -262,11 +262,11 @@ func (l *link) pass(from, to net.Conn, judge func([]byte) ([]byte, bool)) {
 		n, err := from.Read(buffer)
 		if n > 0 {
 			l.proxy.mu.Lock()
-			thawed, delay := l.proxy.thawed, l.proxy.delay
+			thawed, delay := l.proxy.thaw, l.proxy.delay
 			l.proxy.mu.Unlock()
 			select {
 			case <-thawed:
-			case <-l.cut:
+			case <-l.done:
 				return
 			}
 			time.Sleep(delay)
@@ -298,7 +298,7 @@ func (l *link) hang(from io.Reader) {
 
 func (l *link) sever() {
 	l.once.Do(func() {
-		close(l.cut)
+		close(l.done)
 		reset(l.client)
 		l.server.Close() // without a reset, so that the server gets the bytes that were sent
 		l.proxy.mu.Lock()

@@ -100,14 +100,14 @@ func TestProxyBreaksAtAMoment(t *testing.T) {
 		fault       servers.Fault
 		got, server string
 	}{
-		{servers.Fault{At: servers.Before}, "", `["one\n" "three\n"]`},
-		{servers.Fault{At: servers.Within}, "", `["one\n" "three\n" "tw"]`},
-		{servers.Fault{At: servers.After}, "", `["one\n" "three\n" "two\n"]`},
-		{servers.Fault{At: servers.Reply}, "tw", `["one\n" "three\n" "two\n"]`},
-		{servers.Fault{At: servers.Before, Hang: true}, "", `["one\n" "three\n"]`},
-		{servers.Fault{At: servers.After, Hang: true}, "", `["one\n" "three\n" "two\n"]`},
+		{servers.Fault{Moment: servers.BeforeRequest}, "", `["one\n" "three\n"]`},
+		{servers.Fault{Moment: servers.WithinRequest}, "", `["one\n" "three\n" "tw"]`},
+		{servers.Fault{Moment: servers.AfterRequest}, "", `["one\n" "three\n" "two\n"]`},
+		{servers.Fault{Moment: servers.WithinReply}, "tw", `["one\n" "three\n" "two\n"]`},
+		{servers.Fault{Moment: servers.BeforeRequest, Hang: true}, "", `["one\n" "three\n"]`},
+		{servers.Fault{Moment: servers.AfterRequest, Hang: true}, "", `["one\n" "three\n" "two\n"]`},
 	} {
-		t.Run(fmt.Sprintf("%v, hangs %v", c.fault.At, c.fault.Hang), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%v, hangs %v", c.fault.Moment, c.fault.Hang), func(t *testing.T) {
 			e := startEcho(t)
 			p := servers.StartProxy(t, e.Addr().String())
 			c.fault.Skip = 1

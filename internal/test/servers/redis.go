@@ -30,17 +30,17 @@ type RedisOptions struct {
 	Ahead time.Duration
 	Conf  []string // further lines of the configuration, which override others
 
-	like *Redis // another node of the same cluster
+	clusterNode *Redis // another node of the same cluster
 }
 
 // A Redis is a running redis-server.
 type Redis struct {
 	process
-	options RedisOptions
-	port    int
-	admin   string // the password of the user admin, if User is set
-	cert    certificate
-	only    []string // the configuration of a sentinel, or nil for a server
+	options      RedisOptions
+	port         int
+	admin        string // the password of the user admin, if User is set
+	cert         certificate
+	sentinelConf []string // the configuration of a sentinel, or nil for a server
 }
 
 // StartRedis starts a redis-server. The server ends with the test. If it is a replica, StartRedis
@@ -49,7 +49,7 @@ func StartRedis(t testing.TB, o RedisOptions) *Redis {
 	t.Helper()
 	r := startRedis(t, o)
 	if o.ReplicaOf != nil {
-		r.InStep()
+		r.AwaitSync()
 	}
 	return r
 }
@@ -63,19 +63,19 @@ func startRedis(t testing.TB, o RedisOptions) *Redis {
 			r.admin = peer.admin
 		}
 	}
-	r.begin(t)
+	r.firstStart(t)
 	return r
 }
 
-// begin starts the server for the first time.
-func (r *Redis) begin(t testing.TB, args ...string) {
+// firstStart starts the server for the first time.
+func (r *Redis) firstStart(t testing.TB, args ...string) {
 	t.Helper()
 	Need(t, RedisServer)
 	dir := folder(t, nil)
 	conf := filepath.Join(dir, "redis.conf")
 	r.process = process{
-		t: t, name: "redis-server", path: find(RedisServer), args: append([]string{conf}, args...), env: ahead(t, r.options.Ahead), dir: dir,
-		stop: syscall.SIGTERM, end: syscall.SIGKILL, ready: r.answers,
+		t: t, name: "redis-server", path: find(RedisServer), args: append([]string{conf}, args...), env: aheadEnvironment(t, r.options.Ahead), dir: dir,
+		stopSignal: syscall.SIGTERM, endSignal: syscall.SIGKILL, ready: r.checkAnswer,
 	}
 	if r.options.TLS {
 		if peer := r.peer(); peer != nil {
@@ -105,13 +105,13 @@ func (r *Redis) peer() *Redis {
 	if r.options.ReplicaOf != nil {
 		return r.options.ReplicaOf
 	}
-	return r.options.like
+	return r.options.clusterNode
 }
 
 func (r *Redis) conf() []string {
 	o := r.options
-	if r.only != nil {
-		return append([]string{"bind 127.0.0.1", "dir " + r.dir, fmt.Sprint("port ", r.port)}, r.only...)
+	if r.sentinelConf != nil {
+		return append([]string{"bind 127.0.0.1", "dir " + r.dir, fmt.Sprint("port ", r.port)}, r.sentinelConf...)
 	}
 	lines := []string{
 		"bind 127.0.0.1", "dir " + r.dir, `save ""`, "appendonly yes", "appendfsync always", "repl-diskless-sync-delay 0",
@@ -134,9 +134,9 @@ func (r *Redis) conf() []string {
 	return append(lines, o.Conf...)
 }
 
-// answers returns nil if this process answers. It compares the process id, because another process
-// may use the port.
-func (r *Redis) answers() error {
+// checkAnswer returns nil if this process answers. It compares the process id, because another
+// process may use the port.
+func (r *Redis) checkAnswer() error {
 	info, err := r.ask("INFO", "server")
 	if err != nil {
 		return err
@@ -204,12 +204,12 @@ func (r *Redis) role() (role string, details []any, err error) {
 	return role, details, nil
 }
 
-// InStep waits until the replica is connected to its primary and has all of the primary's current
-// data, also on its disk.
-func (r *Redis) InStep() {
+// AwaitSync waits until the replica is connected to its primary and has all of the primary's
+// current data, also on its disk.
+func (r *Redis) AwaitSync() {
 	r.t.Helper()
 	primary := r.options.ReplicaOf
-	until(r.t, "the replica is not in step", func() error {
+	awaitState(r.t, "the replica is not in step", func() error {
 		role, details, err := r.role()
 		if err != nil {
 			return err
@@ -249,12 +249,12 @@ func (r *Redis) Follow(primary *Redis) {
 	r.Do("REPLICAOF", "127.0.0.1", strconv.Itoa(primary.port))
 	r.Do("CONFIG", "REWRITE")
 	r.options.ReplicaOf = primary
-	r.InStep()
+	r.AwaitSync()
 }
 
-// ahead returns the environment variables that set a program's clock ahead by d. Timers are not
-// affected.
-func ahead(t testing.TB, d time.Duration) []string {
+// aheadEnvironment returns the environment variables that set a program's clock ahead by d. Timers
+// are not affected.
+func aheadEnvironment(t testing.TB, d time.Duration) []string {
 	t.Helper()
 	if d == 0 {
 		return nil

@@ -46,7 +46,7 @@ func TestRedisReplica(t *testing.T) {
 	primary := servers.StartRedis(t, servers.RedisOptions{})
 	replica := servers.StartRedis(t, servers.RedisOptions{ReplicaOf: primary})
 	primary.Do("SET", "k", "v")
-	replica.InStep() // WAIT does not help here: on a new connection it returns 1 at once
+	replica.AwaitSync() // WAIT does not help here: on a new connection it returns 1 at once
 	primary.Kill()
 	replica.Promote()
 	replica.Restart()
@@ -70,7 +70,7 @@ func TestRedisSentinels(t *testing.T) {
 		t.Fatalf("the sentinels %v name %s", s.Addrs(), s.Primary())
 	}
 	primary.Kill()
-	s.Promoted(replica)
+	s.AwaitPromotion(replica)
 	replica.Do("SET", "k", "v")
 }
 
@@ -87,7 +87,7 @@ func TestRedisCluster(t *testing.T) {
 	}
 	c.Nodes[1].Kill()
 	c.Nodes[1].Restart()
-	c.Agrees()
+	c.AwaitAgreement()
 }
 
 // TestClockAhead checks only that the clock is hours ahead, because its precision depends on the

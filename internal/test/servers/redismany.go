@@ -34,7 +34,7 @@ func StartSentinels(t testing.TB, primary *Redis, n, replicas int) *Sentinels {
 		s.Nodes = append(s.Nodes, startSentinel(t, conf))
 	}
 	for _, node := range s.Nodes {
-		until(t, "the sentinels do not know each other", func() error {
+		awaitState(t, "the sentinels do not know each other", func() error {
 			v, err := node.ask("INFO", "sentinel")
 			text, _ := v.(string)
 			if want := fmt.Sprintf("slaves=%d,sentinels=%d", replicas, n); err == nil && !strings.Contains(text, want) {
@@ -50,8 +50,8 @@ func StartSentinels(t testing.TB, primary *Redis, n, replicas int) *Sentinels {
 func startSentinel(t testing.TB, conf []string) *Redis {
 	t.Helper()
 	r := &Redis{}
-	r.only = conf
-	r.begin(t, "--sentinel")
+	r.sentinelConf = conf
+	r.firstStart(t, "--sentinel")
 	return r
 }
 
@@ -68,11 +68,11 @@ func (s *Sentinels) Primary() string {
 	return fmt.Sprintf("%v:%v", v[0], v[1])
 }
 
-// Promoted waits until the replica is the primary and all sentinels report its address.
-func (s *Sentinels) Promoted(replica *Redis) {
+// AwaitPromotion waits until the replica is the primary and all sentinels report its address.
+func (s *Sentinels) AwaitPromotion(replica *Redis) {
 	s.t.Helper()
 	for _, node := range s.Nodes {
-		until(s.t, "the replica is not promoted", func() error {
+		awaitState(s.t, "the replica is not promoted", func() error {
 			v, err := node.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", s.Name)
 			if err != nil {
 				return err
@@ -113,7 +113,7 @@ func StartRedisCluster(t testing.TB, n int, o RedisOptions) *RedisCluster {
 			c.meet(node)
 		}
 	}
-	c.Agrees()
+	c.AwaitAgreement()
 	return c
 }
 
@@ -121,7 +121,7 @@ func StartRedisCluster(t testing.TB, n int, o RedisOptions) *RedisCluster {
 func (c *RedisCluster) start(o RedisOptions) *Redis {
 	c.t.Helper()
 	if len(c.Nodes) > 0 {
-		o.like = c.Nodes[0]
+		o.clusterNode = c.Nodes[0]
 	}
 	// The port of the cluster bus is set, because by default it is the server's port plus 10000,
 	// which may be in use.
@@ -144,7 +144,7 @@ func (c *RedisCluster) Add(o RedisOptions) *Redis {
 	c.t.Helper()
 	node := c.start(o)
 	c.meet(node)
-	c.Agrees()
+	c.AwaitAgreement()
 	return node
 }
 
@@ -152,12 +152,12 @@ func (c *RedisCluster) Add(o RedisOptions) *Redis {
 func (c *RedisCluster) AddReplica(primary *Redis, o RedisOptions) *Redis {
 	c.t.Helper()
 	node := c.Add(o)
-	until(c.t, "the node is no replica", func() error {
+	awaitState(c.t, "the node is no replica", func() error {
 		_, err := node.ask("CLUSTER", "REPLICATE", primary.id())
 		return err
 	})
 	node.options.ReplicaOf = primary
-	node.InStep()
+	node.AwaitSync()
 	// a cluster node has this in nodes.conf, and refuses it in its configuration
 	node.options.ReplicaOf = nil
 	return node
@@ -199,11 +199,11 @@ func (c *RedisCluster) MoveSlot(slot int, from, to *Redis) {
 // Addrs returns the addresses of all nodes.
 func (c *RedisCluster) Addrs() []string { return addrs(c.Nodes) }
 
-// Agrees waits until each node reports that the cluster works and that it knows all nodes.
-func (c *RedisCluster) Agrees() {
+// AwaitAgreement waits until each node reports that the cluster works and that it knows all nodes.
+func (c *RedisCluster) AwaitAgreement() {
 	c.t.Helper()
 	for _, node := range c.Nodes {
-		until(c.t, "the cluster is not whole", func() error {
+		awaitState(c.t, "the cluster is not whole", func() error {
 			v, err := node.ask("CLUSTER", "INFO")
 			text, _ := v.(string)
 			if err == nil && !(strings.Contains(text, "cluster_state:ok") && strings.Contains(text, fmt.Sprintf("cluster_known_nodes:%d\r", len(c.Nodes)))) {

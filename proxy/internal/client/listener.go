@@ -86,7 +86,7 @@ func (l Listener) BringsConversation(p *agui.Pause) bool {
 // AGUI.Client 0.0.3 throws, so that its application gets no question. These clients get no
 // RUN_ERROR; they find the reason in the questions.
 func (l Listener) TakesErrorAfterQuestions(asks bool) bool {
-	return !l.Page && !tanstack.Sent(l.In.Raw) && !(l.Line.OmitsQuestions() && asks)
+	return !l.Page && !tanstack.IsClientBody(l.In.Raw) && !(l.Line.OmitsQuestions() && asks)
 }
 
 // callsIn returns the ids of the calls in a list of messages.

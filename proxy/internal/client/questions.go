@@ -116,7 +116,7 @@ func (l Listener) Question(q Question) []agui.Event {
 		events = append(append(events, q.ClosingEvents...), questionText(p)...)
 	}
 	if l.showsNativeForm() && p.NativeFinish != nil && how != byOutcome {
-		return append(events, l.WithIDs(agui.NewEvent(tanstack.FinishOfRun(p.NativeFinish, l.In.RunID))))
+		return append(events, l.WithIDs(agui.NewEvent(tanstack.FinishForRun(p.NativeFinish, l.In.RunID))))
 	}
 	return append(events, l.outcome(p, q.NotTaken))
 }
@@ -160,9 +160,9 @@ func (l Listener) outcome(p *agui.Pause, notTaken bool) agui.Event {
 		if n > 0 {
 			outcome = append(outcome, ',')
 		}
-		told, bound := tanstack.OfRun(i.ForClient(), l.In.RunID)
+		told, bound := tanstack.ForRun(i.ForClient(), l.In.RunID)
 		if !bound {
-			told = binder.Bound(told, i)
+			told = binder.Bind(told, i)
 		}
 		outcome = agui.AppendCompact(outcome, told)
 	}
@@ -246,7 +246,7 @@ func WithPublishedIDs(in *agui.RunInput) *agui.RunInput {
 // PublishID writes the id with which clients answer into the object of a question. It also writes
 // the time of expiry if the backend has set none. The zero time means no expiry.
 func PublishID(i *agui.Interrupt, expires time.Time) {
-	i.Object = tanstack.Renamed(agui.WithID(i.Object, i.ID), i.Native, i.ID)
+	i.Object = tanstack.Rename(agui.WithID(i.Object, i.ID), i.Native, i.ID)
 	if _, says := i.Expires(); !says && !expires.IsZero() && !gjson.GetBytes(i.Object, "expiresAt").Exists() {
 		i.Object = agui.SetString(i.Object, "expiresAt", expires.UTC().Format(time.RFC3339))
 	}

@@ -113,12 +113,12 @@ func (t *Intake) isAgents(path string) bool {
 // for requests that are not runs, because otherwise the backend would believe the headers with
 // which a client names a user.
 func Ask(gate *principal.Gate, req *http.Request) (principal.Identity, *Refusal) {
-	who, refused := gate.Ask(req, cors.IsPreflight(req) && !HasBody(req)) // browsers send no credentials with a preflight
+	who, refused := gate.Identify(req, cors.IsPreflight(req) && !HasBody(req)) // browsers send no credentials with a preflight
 	if refused == nil {
 		return who, nil
 	}
 	level := slog.LevelInfo
-	if refused.Forged || refused.Err != nil {
+	if refused.IsForged || refused.Err != nil {
 		level = slog.LevelWarn
 	}
 	r := TurnAway(req, level, refused.Status, refused.Reason)

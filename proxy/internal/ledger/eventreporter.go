@@ -89,7 +89,7 @@ func (v *EventReporter) event(o Occurrence, thread store.Key) *event.Event {
 		Kind: o.Kind, Time: v.Sinks.Now(), Agent: v.Sinks.Agent, Tenant: v.Principal.Tenant, Thread: v.Thread, Run: agui.Shorten(v.Run),
 		Door: event.Chat, Code: o.Code, Interrupts: o.Interrupts,
 	}
-	if e.Principal, e.PrincipalHash = v.Sinks.Names.Of(v.Principal); v.Desk {
+	if e.Principal, e.PrincipalHash = v.Sinks.Names.NameOf(v.Principal); v.Desk {
 		e.Door, e.Principal, e.PrincipalHash = event.Desk, v.Decider, ""
 	}
 	if p := o.Pause; p != nil {

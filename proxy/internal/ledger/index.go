@@ -210,7 +210,7 @@ func (l *Ledger) RecordAt(at Place, who principal.Owner) (*store.Record, error) 
 	if err != nil {
 		return nil, err
 	}
-	if !hasPause(&rec, at.Pause) || rec.Owner != "" && !who.Is(rec.Owner) {
+	if !hasPause(&rec, at.Pause) || rec.Owner != "" && !who.Matches(rec.Owner) {
 		return nil, nil
 	}
 	return &rec, nil

@@ -101,7 +101,7 @@ func owner(t *testing.T, key string) principal.Owner {
 	}
 	req := httptest.NewRequest(http.MethodPost, "/agent", nil)
 	req.Header.Set("X-User", "ann")
-	who, refused := principal.New(principal.Options{Peers: peers, PrincipalHeader: "X-User", Keys: ring}).Ask(req, false)
+	who, refused := principal.New(principal.Options{Peers: peers, PrincipalHeader: "X-User", Keys: ring}).Identify(req, false)
 	if refused != nil {
 		t.Fatal(refused.Reason)
 	}

@@ -40,19 +40,19 @@ func (s *Settings) Check() (errs []error) {
 		errs = append(errs, errors.New(textNoImage))
 	}
 	if err := s.Listen.Check(); err != nil {
-		errs = append(errs, variables.At("INJECT_LISTEN", err))
-	} else if s.Listen.Address.Unix() {
-		errs = append(errs, variables.Atf("INJECT_LISTEN", textUnixListen))
+		errs = append(errs, variables.ErrorAt("INJECT_LISTEN", err))
+	} else if s.Listen.Address.IsUnix() {
+		errs = append(errs, variables.ErrorAtf("INJECT_LISTEN", textUnixListen))
 	}
 	if !objectName.MatchString(s.Name) {
-		errs = append(errs, variables.Atf("INJECT_NAME", textNotService))
+		errs = append(errs, variables.ErrorAtf("INJECT_NAME", textNotService))
 	}
 	if s.Lifetime < shortestLifetime {
-		errs = append(errs, variables.Atf("INJECT_CERT_LIFETIME", textAtLeast, shortestLifetime))
+		errs = append(errs, variables.ErrorAtf("INJECT_CERT_LIFETIME", textAtLeast, shortestLifetime))
 	}
 	var err error
 	s.files, err = certificates.OpenNamed(certificates.Files{Cert: s.CertFile, Key: s.KeyFile}, "HOLDPOINT_", "INJECT_CERT_FILE", "INJECT_KEY_FILE", "")
-	return append(errs, variables.Split(err)...)
+	return append(errs, variables.SplitErrors(err)...)
 }
 
 // Files returns the certificate of the certificate files, or nil if the injector makes a

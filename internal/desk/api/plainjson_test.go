@@ -49,7 +49,7 @@ func TestQuestionsThatSomeProgramsCannotRead(t *testing.T) {
 			}}}))
 			for _, path := range []string{"/v1/approvals", "/v1/approvals/" + id(1)} {
 				l := r.ask(200, "GET", path)
-				if !utf8.ValidString(l.Raw) || nestedDeeper([]byte(l.Raw), 63) {
+				if !utf8.ValidString(l.Raw) || isNestedDeeper([]byte(l.Raw), 63) {
 					t.Fatalf("some programs cannot read %s", path)
 				}
 				a := l
@@ -78,7 +78,7 @@ func TestQuestionsThatSomeProgramsCannotRead(t *testing.T) {
 			r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Claim{PauseID: pauseOf(1), Token: "t", Digest: store.MarshalAnswers([]store.AnswerDigest{{Question: "i3", Digest: "d"}}), Lease: 1e9}))
 			r.must(storetest.Do(t.Context(), r.store, keyOf(1), store.Finish{Token: "t", Result: store.Result{EndKind: store.Finished, GivenAnswers: []store.GivenAnswer{{ID: "i3", Status: agui.Resolved, Payload: json.RawMessage(c.text)}}}}))
 			end := r.ask(200, "GET", "/v1/approvals/"+id(1))
-			if got := end.Get("end.questions.2.payloadNote").Str; !utf8.ValidString(end.Raw) || nestedDeeper([]byte(end.Raw), 63) || got != c.note {
+			if got := end.Get("end.questions.2.payloadNote").Str; !utf8.ValidString(end.Raw) || isNestedDeeper([]byte(end.Raw), 63) || got != c.note {
 				t.Errorf("its end: %q", got)
 			}
 		})

@@ -30,24 +30,24 @@ import (
 // the store for every run of a Holdpoint with a desk.
 
 const (
-	maxEarlier   = 5  // number of decisions that are kept for each tool
-	endShards    = 16 // number of records that list ended approvals; each keeps the newest
-	maxShardEnds = store.MaxNotes
-	noteTimeout  = 5 * time.Second
-	maxNoted     = 400 // largest number of bytes of a comment that are kept
+	maxEarlierDecisions = 5  // number of decisions that are kept for each tool
+	endShards           = 16 // number of records that list ended approvals; each keeps the newest
+	maxShardEnds        = store.MaxNotes
+	noteTimeout         = 5 * time.Second
+	maxNoteComment      = 400 // largest number of bytes of a comment that are kept
 )
 
-// noted limits how much is kept of the arguments of a call.
-var noted = fields.Bounds{Fields: 24, Text: 120, All: 2 << 10}
+// noteBounds limits how much is kept of the arguments of a call.
+var noteBounds = fields.Bounds{Fields: 24, Text: 120, TotalText: 2 << 10}
 
 // An earlierDecision is a decision on an earlier call of the same tool of the same agent.
 type earlierDecision struct {
-	At      time.Time `json:"at"`
-	By      string    `json:"by,omitempty"`
-	Door    string    `json:"door"`
-	Outcome string    `json:"outcome"`
-	Changed []string  `json:"changed,omitempty"` // paths of the fields that were edited
-	Comment string    `json:"comment,omitempty"`
+	At           time.Time `json:"at"`
+	By           string    `json:"by,omitempty"`
+	Door         string    `json:"door"`
+	Outcome      string    `json:"outcome"`
+	ChangedPaths []string  `json:"changed,omitempty"` // paths of the fields that were edited
+	Comment      string    `json:"comment,omitempty"`
 	// fields of the arguments that were decided on, after an edit
 	Fields []earlierField `json:"fields,omitempty"`
 }
@@ -62,10 +62,10 @@ type earlierField struct {
 
 // The outcomes of an earlierDecision.
 const (
-	approved  = "approved"
-	denied    = "denied"
-	cancelled = "cancelled"
-	answered  = "answered"
+	outcomeApproved  = "approved"
+	outcomeDenied    = "denied"
+	outcomeCancelled = "cancelled"
+	outcomeAnswered  = "answered"
 )
 
 // noteKey returns the key of one of the desk's own records. It cannot equal the key of a thread,
@@ -91,9 +91,9 @@ func shardOf(o *agui.Origin) uint32 {
 	return h.Sum32() % endShards
 }
 
-// remember stores the decisions that were made at the desk on these questions of the pause, for
-// later comparisons. It also adds the pause to a record that lists ended approvals.
-func (d *Desk) remember(ctx context.Context, key store.Key, p *agui.Pause, questions []string) {
+// rememberDecisions stores the decisions that were made at the desk on these questions of the
+// pause, for later comparisons. It also adds the pause to a record that lists ended approvals.
+func (d *Desk) rememberDecisions(ctx context.Context, key store.Key, p *agui.Pause, questions []string) {
 	if p == nil || p.Origin == nil {
 		return
 	}
@@ -113,43 +113,44 @@ func (d *Desk) remember(ctx context.Context, key store.Key, p *agui.Pause, quest
 		if i == nil || said == nil || len(i.Calls) == 0 || i.Calls[0].Name == "" {
 			continue
 		}
-		note(toolKey(p.Origin, i.Calls[0].Name), p.ID+"/"+id, earlierOf(i, said), maxEarlier)
+		note(toolKey(p.Origin, i.Calls[0].Name), p.ID+"/"+id, earlierDecisionOf(i, said), maxEarlierDecisions)
 	}
 	note(shardKey(shardOf(p.Origin)), idOf(key, p.ID), map[string]string{}, maxShardEnds)
 }
 
-// earlierOf returns the decision said on the question i as it is stored for later comparisons.
-func earlierOf(i *agui.Interrupt, said *agui.Decision) *earlierDecision {
-	e := &earlierDecision{At: said.At, By: said.By, Door: said.Door, Outcome: said.Verdict}
-	if e.Comment = said.Comment; len(e.Comment) > maxNoted {
-		e.Comment = strings.ToValidUTF8(e.Comment[:maxNoted], "") + "…"
+// earlierDecisionOf returns the given decision on the question i as it is stored for later
+// comparisons.
+func earlierDecisionOf(i *agui.Interrupt, decision *agui.Decision) *earlierDecision {
+	e := &earlierDecision{At: decision.At, By: decision.By, Door: decision.Door, Outcome: decision.Verdict}
+	if e.Comment = decision.Comment; len(e.Comment) > maxNoteComment {
+		e.Comment = strings.ToValidUTF8(e.Comment[:maxNoteComment], "") + "…"
 	}
-	asked := fields.Of(i.Calls[0].Args, noted).Fields
+	asked := fields.Of(i.Calls[0].Args, noteBounds).Fields
 	decided := asked
-	yes := gjson.GetBytes(said.Payload, "approved")
+	yes := gjson.GetBytes(decision.Payload, "approved")
 	switch {
-	case said.Status == agui.Cancelled:
-		e.Outcome = cancelled
+	case decision.Status == agui.Cancelled:
+		e.Outcome = outcomeCancelled
 	case e.Outcome != "":
 	case yes.Type == gjson.True:
-		e.Outcome = approved
+		e.Outcome = outcomeApproved
 	case yes.Type == gjson.False:
-		e.Outcome = denied
+		e.Outcome = outcomeDenied
 	default:
-		e.Outcome = answered
+		e.Outcome = outcomeAnswered
 	}
-	edited := editedArguments(said.Payload, i.Calls[0].Name)
-	if edited != "" && !i.Secret && e.Outcome == approved {
-		decided = fields.Of(edited, noted).Fields
-		e.Changed = changedPaths(asked, decided)
+	edited := editedArguments(decision.Payload, i.Calls[0].Name)
+	if edited != "" && !i.Secret && e.Outcome == outcomeApproved {
+		decided = fields.Of(edited, noteBounds).Fields
+		e.ChangedPaths = changedPaths(asked, decided)
 	}
-	if e.Changed == nil && (said.Edited || edited != "" && i.Secret && e.Outcome == approved) {
+	if e.ChangedPaths == nil && (decision.Edited || edited != "" && i.Secret && e.Outcome == outcomeApproved) {
 		// The answer does not approve the shown arguments. It is a secret, or it has no arguments
 		// that can be compared.
-		e.Outcome, decided = answered, nil
+		e.Outcome, decided = outcomeAnswered, nil
 	}
 	for _, f := range decided {
-		if f.Kind != fields.Object && f.Kind != fields.Array && !f.Truncated {
+		if f.Kind != fields.Object && f.Kind != fields.Array && !f.IsTruncated {
 			e.Fields = append(e.Fields, earlierField{f.Path, f.Kind, f.Text, f.Currency})
 		}
 	}
@@ -177,9 +178,9 @@ func changedPaths(asked, decided []fields.Field) (paths []string) {
 	return paths
 }
 
-// earlierAt returns the last decisions on a tool, newest first. It leaves out decisions that cannot
-// be read.
-func (d *Desk) earlierAt(ctx context.Context, tool store.Key) (list []*earlierDecision) {
+// earlierDecisions returns the last decisions on a tool, newest first. It leaves out decisions that
+// cannot be read.
+func (d *Desk) earlierDecisions(ctx context.Context, tool store.Key) (list []*earlierDecision) {
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()
 	rec, err := d.opts.Store.Load(ctx, tool, "")
@@ -196,9 +197,9 @@ func (d *Desk) earlierAt(ctx context.Context, tool store.Key) (list []*earlierDe
 	return list
 }
 
-// addEarlier adds to each question of an approval the earlier decisions on the same tool, and
-// compares the question with them.
-func (d *Desk) addEarlier(ctx context.Context, p *agui.Pause, a *approval) {
+// addEarlierDecisions adds to each question of an approval the earlier decisions on the same tool,
+// and compares the question with them.
+func (d *Desk) addEarlierDecisions(ctx context.Context, p *agui.Pause, a *approval) {
 	if p == nil || p.Origin == nil || len(a.Questions) != len(p.Interrupts) {
 		return
 	}
@@ -214,14 +215,14 @@ func (d *Desk) addEarlier(ctx context.Context, p *agui.Pause, a *approval) {
 			if len(known) == maxTools {
 				continue
 			}
-			list = d.earlierAt(ctx, toolKey(p.Origin, tool))
+			list = d.earlierDecisions(ctx, toolKey(p.Origin, tool))
 			known[tool] = list
 		}
 		// The decision on this question itself is not an earlier one.
 		list = slices.DeleteFunc(slices.Clone(list), func(e *earlierDecision) bool {
 			return q.Decision != nil && e.At.Equal(q.Decision.At)
 		})
-		q.Similar, q.Compared = list, compare(q.Calls[0].Fields, list)
+		q.Similar, q.Comparisons = list, compare(q.Calls[0].Fields, list)
 	}
 }
 
@@ -242,8 +243,8 @@ func (d *Desk) compareListed(ctx context.Context, l *listing) {
 		}
 		for n := range a.Questions {
 			q := &a.Questions[n]
-			i := &a.pause.Interrupts[q.at]
-			if q.Cut || q.Decision != nil || len(i.Calls) == 0 || i.Calls[0].Name == "" {
+			i := &a.pause.Interrupts[q.index]
+			if q.IsShortened || q.Decision != nil || len(i.Calls) == 0 || i.Calls[0].Name == "" {
 				continue
 			}
 			key := toolKey(a.pause.Origin, i.Calls[0].Name)
@@ -255,17 +256,19 @@ func (d *Desk) compareListed(ctx context.Context, l *listing) {
 		}
 	}
 	var all sync.WaitGroup
-	free := make(chan struct{}, atOnce)
+	free := make(chan struct{}, concurrentLoads)
 	for key, questions := range of {
 		free <- struct{}{}
 		all.Go(func() {
 			defer func() { <-free }()
-			before := d.earlierAt(ctx, key)
-			if len(before) < enough {
+			before := d.earlierDecisions(ctx, key)
+			if len(before) < minApprovals {
 				return
 			}
 			for _, q := range questions {
-				q.Compared = slices.DeleteFunc(compare(fields.Of(args[q], noted).Fields, before), func(c comparedField) bool { return c.Same || c.Usual == nil && c.Times == 0 && c.Others == nil })
+				q.Comparisons = slices.DeleteFunc(compare(fields.Of(args[q], noteBounds).Fields, before), func(c comparedField) bool {
+					return c.IsUsual || c.Usual == nil && c.Factor == 0 && c.OtherCurrencies == nil
+				})
 			}
 		})
 	}

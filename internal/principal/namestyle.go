@@ -11,9 +11,9 @@ const (
 	ShowNone NameStyle = "none"
 )
 
-// Of returns the name or the hash of a principal, or neither, but never both. The value that is not
-// shown is "". If the request has no principal, both are "".
-func (s NameStyle) Of(who Identity) (name, hash string) {
+// NameOf returns the name or the hash of a principal, or neither, but never both. The value that is
+// not shown is "". If the request has no principal, both are "".
+func (s NameStyle) NameOf(who Identity) (name, hash string) {
 	switch s {
 	case ShowNone:
 		return "", ""

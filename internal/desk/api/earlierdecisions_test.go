@@ -77,13 +77,13 @@ func TestEarlierDecisions(t *testing.T) {
 func TestSecretsAreNotRemembered(t *testing.T) {
 	i := &agui.Interrupt{ID: "i", Secret: true, Calls: []agui.AskedCall{{Name: "login", Args: `{"user":"bob","password":""}`}}}
 	for _, edited := range []bool{true, false} {
-		said := &agui.Decision{Status: agui.Resolved, Verdict: approved, Edited: edited, Payload: json.RawMessage(`{"approved":true,"editedArgs":{"user":"alice","password":"hunter2"}}`)}
-		if e := earlierOf(i, said); e.Outcome != answered || len(e.Fields) > 0 || len(e.Changed) > 0 {
+		said := &agui.Decision{Status: agui.Resolved, Verdict: outcomeApproved, Edited: edited, Payload: json.RawMessage(`{"approved":true,"editedArgs":{"user":"alice","password":"hunter2"}}`)}
+		if e := earlierDecisionOf(i, said); e.Outcome != outcomeAnswered || len(e.Fields) > 0 || len(e.ChangedPaths) > 0 {
 			t.Errorf("edited %v: %+v is remembered", edited, e)
 		}
 	}
 	i.Secret = false
-	if e := earlierOf(i, &agui.Decision{Status: agui.Resolved, Verdict: approved, Edited: true, Payload: json.RawMessage(`{"approved":true,"editedArgs":{"user":"alice"}}`)}); len(e.Fields) != 1 || len(e.Changed) != 2 {
+	if e := earlierDecisionOf(i, &agui.Decision{Status: agui.Resolved, Verdict: outcomeApproved, Edited: true, Payload: json.RawMessage(`{"approved":true,"editedArgs":{"user":"alice"}}`)}); len(e.Fields) != 1 || len(e.ChangedPaths) != 2 {
 		t.Errorf("of an answer that is not secret %+v is remembered", e)
 	}
 }
@@ -91,8 +91,8 @@ func TestSecretsAreNotRemembered(t *testing.T) {
 func TestCompare(t *testing.T) {
 	before := func(args ...string) (list []*earlierDecision) {
 		for _, a := range args {
-			e := &earlierDecision{Outcome: approved}
-			for _, f := range fields.Of(a, noted).Fields {
+			e := &earlierDecision{Outcome: outcomeApproved}
+			for _, f := range fields.Of(a, noteBounds).Fields {
 				e.Fields = append(e.Fields, earlierField{f.Path, f.Kind, f.Text, f.Currency})
 			}
 			list = append(list, e)
@@ -128,18 +128,18 @@ func TestCompare(t *testing.T) {
 		{`{"o":{"env":"b"}}`, before(`{"o":{"env":"a"}}`, `{"o":{"env":"a"}}`), `o.env usual a`},
 	} {
 		var got []string
-		for _, c := range compare(fields.Of(test.now, fields.Whole).Fields, test.before) {
+		for _, c := range compare(fields.Of(test.now, fields.QuestionBounds).Fields, test.before) {
 			switch {
-			case c.Same:
+			case c.IsUsual:
 				got = append(got, c.Path+" same")
 			case c.Usual != nil:
 				got = append(got, c.Path+" usual "+*c.Usual)
-			case c.Others != nil:
-				got = append(got, c.Path+" not in "+c.Currency+" but "+strings.Join(c.Others, " "))
+			case c.OtherCurrencies != nil:
+				got = append(got, c.Path+" not in "+c.Currency+" but "+strings.Join(c.OtherCurrencies, " "))
 			case c.Currency != "":
-				got = append(got, fmt.Sprint(c.Path, " ", c.Least, "-", c.Most, " ", c.Times, " of ", c.Of, " in ", c.Currency))
+				got = append(got, fmt.Sprint(c.Path, " ", c.Minimum, "-", c.Maximum, " ", c.Factor, " of ", c.Approvals, " in ", c.Currency))
 			default:
-				got = append(got, fmt.Sprint(c.Path, " ", c.Least, "-", c.Most, " ", c.Times))
+				got = append(got, fmt.Sprint(c.Path, " ", c.Minimum, "-", c.Maximum, " ", c.Factor))
 			}
 		}
 		if strings.Join(got, ";") != test.want {
@@ -269,7 +269,7 @@ func TestListCompares(t *testing.T) {
 	}
 	counted.loads.Store(0)
 	list()
-	if n := counted.loads.Load(); n > 50+2+atOnce+maxListTools {
+	if n := counted.loads.Load(); n > 50+2+concurrentLoads+maxListTools {
 		t.Errorf("a page of many tools takes %d loads", n)
 	}
 	file, err := policy.Parse([]byte("access:\n  - names: [operator]\n    agents: [billing]\n    tenants: [acme]\n    rights: [list]\n"))
@@ -298,16 +298,16 @@ func (c *counting) Load(ctx context.Context, key store.Key, owner string) (store
 // compared with questions about this tool.
 func TestEditedInOtherWords(t *testing.T) {
 	i := &agui.Interrupt{Calls: []agui.AskedCall{{Name: "refund", Args: `{"amount":5000}`}}}
-	said := &agui.Decision{Status: agui.Resolved, Verdict: approved, Edited: true, Payload: json.RawMessage(`{"type":"edit","edited_action":{"name":"refund","args":{"amount":5}}}`)}
-	if e := earlierOf(i, said); e.Outcome != approved || len(e.Fields) != 1 || e.Fields[0].Text != "5" || len(e.Changed) != 1 {
+	said := &agui.Decision{Status: agui.Resolved, Verdict: outcomeApproved, Edited: true, Payload: json.RawMessage(`{"type":"edit","edited_action":{"name":"refund","args":{"amount":5}}}`)}
+	if e := earlierDecisionOf(i, said); e.Outcome != outcomeApproved || len(e.Fields) != 1 || e.Fields[0].Text != "5" || len(e.ChangedPaths) != 1 {
 		t.Errorf("%+v", e)
 	}
 	said.Payload = json.RawMessage(`{"type":"edit","edited_action":{"name":"other","args":{"amount":5}}}`)
-	if e := earlierOf(i, said); e.Outcome == approved || len(e.Fields) > 0 {
+	if e := earlierDecisionOf(i, said); e.Outcome == outcomeApproved || len(e.Fields) > 0 {
 		t.Errorf("%+v", e)
 	}
 	said.Edited, said.Payload = false, json.RawMessage(`{"type":"approve"}`)
-	if e := earlierOf(i, said); e.Outcome != approved || len(e.Fields) != 1 {
+	if e := earlierDecisionOf(i, said); e.Outcome != outcomeApproved || len(e.Fields) != 1 {
 		t.Errorf("%+v", e)
 	}
 }

@@ -47,44 +47,44 @@ const (
 	maxChoiceText = 500
 )
 
-// A room is the space that remains for the fields of one approval's questions.
-type room struct {
+// A space is the space that remains for the fields of one approval's questions.
+type space struct {
 	call         fields.Bounds
 	fields, text int
-	whole        bool // the arguments are also returned in full
+	hasArguments bool // the arguments are also returned in full
 }
 
-// roomOf returns the space for an approval. In a list, this is about one line for each question.
-func roomOf(listed bool) *room {
-	if listed {
-		return lineRoom(false)
+// spaceFor returns the space for an approval. In a list, this is about one line for each question.
+func spaceFor(forList bool) *space {
+	if forList {
+		return spaceForLines(false)
 	}
-	return &room{call: fields.Whole, fields: 10 * fields.Whole.Fields, text: 10 * fields.Whole.All, whole: true}
+	return &space{call: fields.QuestionBounds, fields: 10 * fields.QuestionBounds.Fields, text: 10 * fields.QuestionBounds.TotalText, hasArguments: true}
 }
 
-// endRoom returns the space for an end: about one line for each edit, together with the complete
-// arguments.
-func endRoom() *room { return lineRoom(true) }
+// spaceForEnd returns the space for an end: about one line for each edit, together with the
+// complete arguments.
+func spaceForEnd() *space { return spaceForLines(true) }
 
-// lineRoom returns the space for about one line for each question. whole says that the arguments
-// are also returned in full.
-func lineRoom(whole bool) *room {
-	return &room{call: fields.Line, fields: 4 * fields.Line.Fields, text: 4 * fields.Line.All, whole: whole}
+// spaceForLines returns the space for about one line for each question. hasArguments says that the
+// arguments are also returned in full.
+func spaceForLines(whole bool) *space {
+	return &space{call: fields.LineBounds, fields: 4 * fields.LineBounds.Fields, text: 4 * fields.LineBounds.TotalText, hasArguments: whole}
 }
 
 // layout returns the fields of one call's arguments, as far as the room has space, and takes this
 // space from the room.
-func (r *room) layout(args string) fields.Layout {
+func (r *space) layout(args string) fields.Layout {
 	b := r.call
-	b.Fields, b.All = min(b.Fields, r.fields), min(b.All, r.text)
+	b.Fields, b.TotalText = min(b.Fields, r.fields), min(b.TotalText, r.text)
 	l := fields.Of(args, b)
 	r.fields -= len(l.Fields)
 	r.text -= l.Text
 	return l
 }
 
-// lay sets the kind, the choices and the fields of a question.
-func lay(q *question, i *agui.Interrupt, r *room) {
+// layOutQuestion sets the kind, the choices and the fields of a question.
+func layOutQuestion(q *question, i *agui.Interrupt, r *space) {
 	q.Kind = kindForm
 	switch schema := gjson.GetBytes(i.Object, "responseSchema"); {
 	case len(i.Calls) > 0 || i.Yes != nil:
@@ -92,17 +92,17 @@ func lay(q *question, i *agui.Interrupt, r *room) {
 	case isText(schema):
 		q.Kind = kindText
 	default:
-		if list := choices(schema); len(list) > 0 {
+		if list := choicesOf(schema); len(list) > 0 {
 			q.Kind, q.Choices = kindChoice, list
 		}
 	}
-	if q.Cut {
+	if q.IsShortened {
 		q.Choices = nil
 	}
 	for n := range i.Calls {
 		laid := r.layout(i.Calls[n].Args)
 		c := &q.Calls[n]
-		c.Fields, c.Rest, c.Size = laid.Fields, laid.Rest, len(i.Calls[n].Args)
+		c.Fields, c.HasMoreFields, c.Size = laid.Fields, laid.HasMore, len(i.Calls[n].Args)
 		c.NameMarks = marks.Find(c.Name, marks.Identifier)
 	}
 	if q.Message = strings.ToValidUTF8(q.Message, "\uFFFD"); q.Message != "" {
@@ -112,14 +112,14 @@ func lay(q *question, i *agui.Interrupt, r *room) {
 		d.CommentMarks = marks.Find(d.Comment, marks.Text)
 		d.edit = editOf(d.Edited, d.Payload, tools(i), r)
 	}
-	q.Grave = grave(q, i)
-	laySent(q, i, r)
+	q.Grave = isGrave(q, i)
+	addStatements(q, i, r)
 }
 
-// grave reports whether any part of a question is invisible or looks like something else. It also
+// isGrave reports whether any part of a question is invisible or looks like something else. It also
 // checks the parts that are not shown as fields.
-func grave(q *question, i *agui.Interrupt) bool {
-	if marks.Grave(gjson.GetBytes(i.Object, "message").Str, marks.Text) {
+func isGrave(q *question, i *agui.Interrupt) bool {
+	if marks.IsGrave(gjson.GetBytes(i.Object, "message").Str, marks.Text) {
 		return true
 	}
 	for _, c := range q.Choices {
@@ -128,7 +128,7 @@ func grave(q *question, i *agui.Interrupt) bool {
 		}
 	}
 	for n, c := range q.Calls {
-		if marks.AnyGrave(c.NameMarks) || marks.Grave(i.Calls[n].Args, marks.JSON) {
+		if marks.AnyGrave(c.NameMarks) || marks.IsGrave(i.Calls[n].Args, marks.JSON) {
 			return true
 		}
 		for _, f := range c.Fields {
@@ -157,8 +157,8 @@ func isText(schema gjson.Result) bool {
 	return free
 }
 
-// choices returns the values that a schema lists, or nil if it lists no values or too many.
-func choices(schema gjson.Result) (list []choice) {
+// choicesOf returns the values that a schema lists, or nil if it lists no values or too many.
+func choicesOf(schema gjson.Result) (list []choice) {
 	add := func(value gjson.Result, text string) bool {
 		text = cmp.Or(text, value.Str)
 		if value.Type != gjson.String && text == "" {
@@ -197,9 +197,9 @@ func choices(schema gjson.Result) (list []choice) {
 	return nil
 }
 
-// raw serves GET /v1/approvals/{id}/raw/{question}/{call}: the recorded arguments of a call as a
-// file. A browser does not run anything in that file.
-func (d *Desk) raw(w http.ResponseWriter, req *http.Request) {
+// serveRaw serves GET /v1/approvals/{id}/raw/{question}/{call}: the recorded arguments of a call as
+// a file. A browser does not run anything in that file.
+func (d *Desk) serveRaw(w http.ResponseWriter, req *http.Request) {
 	i, ok := d.readQuestion(w, req)
 	if !ok {
 		return
@@ -226,7 +226,7 @@ func (d *Desk) readQuestion(w http.ResponseWriter, req *http.Request) (*agui.Int
 	}
 	p := rec.PauseByID(pauseID)
 	if p == nil {
-		noApproval(w)
+		refuseNoApproval(w)
 		return nil, false
 	}
 	if !mayRead(w, callerIn(req.Context()), &rec) {

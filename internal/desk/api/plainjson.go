@@ -9,14 +9,14 @@ import (
 // Jackson's and Python's about 1,000. The response itself has ten levels.
 const maxNested = 50
 
-// plain reports whether every client can read this foreign JSON in a response: it is valid UTF-8,
-// and not nested too deep. One value that a client cannot read would make the whole list
+// isPlainJSON reports whether every client can read this foreign JSON in a response: it is valid
+// UTF-8, and not nested too deep. One value that a client cannot read would make the whole list
 // unreadable.
-func plain(text []byte) bool { return utf8.Valid(text) && !nestedDeeper(text, maxNested) }
+func isPlainJSON(text []byte) bool { return utf8.Valid(text) && !isNestedDeeper(text, maxNested) }
 
-// nestedDeeper reports whether the objects and arrays in valid JSON are nested deeper than the
+// isNestedDeeper reports whether the objects and arrays in valid JSON are nested deeper than the
 // number levels.
-func nestedDeeper(text []byte, levels int) bool {
+func isNestedDeeper(text []byte, levels int) bool {
 	open, inText := 0, false
 	for n := 0; n < len(text); n++ {
 		switch c := text[n]; {
@@ -40,13 +40,13 @@ func nestedDeeper(text []byte, levels int) bool {
 	return false
 }
 
-// orRaw returns foreign JSON unchanged as value if all clients can read it. Otherwise it returns
-// its text as raw, with a note that explains why.
-func orRaw(text json.RawMessage) (value json.RawMessage, raw, note string) {
+// valueOrRaw returns foreign JSON unchanged as value if all clients can read it. Otherwise it
+// returns its text as raw, with a note that explains why.
+func valueOrRaw(text json.RawMessage) (value json.RawMessage, raw, note string) {
 	switch {
 	case !utf8.Valid(text):
 		return nil, string(text), noteBroken
-	case !plain(text):
+	case !isPlainJSON(text):
 		return nil, string(text), noteDeep
 	}
 	return text, "", ""

@@ -12,26 +12,26 @@ import (
 	"holdpoint/store"
 )
 
-// anID matches an approval's id: <record key>.<pause id>.
-var anID = regexp.MustCompile(`^([0-9a-f]{64})\.([0-9a-f]{32})$`)
+// approvalIDPattern matches an approval's id: <record key>.<pause id>.
+var approvalIDPattern = regexp.MustCompile(`^([0-9a-f]{64})\.([0-9a-f]{32})$`)
 
 // pauseOfPath returns the record key and the pause id in the path. If the path does not have them,
 // it responds to the request with an error and returns false.
 func pauseOfPath(w http.ResponseWriter, req *http.Request) (key store.Key, pauseID string, ok bool) {
-	parts := anID.FindStringSubmatch(req.PathValue("id"))
+	parts := approvalIDPattern.FindStringSubmatch(req.PathValue("id"))
 	if parts == nil {
-		noApproval(w)
+		refuseNoApproval(w)
 		return "", "", false
 	}
 	return store.Key(parts[1]), parts[2], true
 }
 
-func noApproval(w http.ResponseWriter) {
+func refuseNoApproval(w http.ResponseWriter) {
 	refuse(w, http.StatusNotFound, codeNoApproval, textNoApproval)
 }
 
-// show serves GET /v1/approvals/{id}.
-func (d *Desk) show(w http.ResponseWriter, req *http.Request) {
+// serveApproval serves GET /v1/approvals/{id}.
+func (d *Desk) serveApproval(w http.ResponseWriter, req *http.Request) {
 	key, pauseID, ok := pauseOfPath(w, req)
 	if !ok {
 		return
@@ -46,22 +46,23 @@ func (d *Desk) show(w http.ResponseWriter, req *http.Request) {
 	}
 	if a := d.visiblePause(req.Context(), key, &rec, pauseID); a != nil {
 		if !a.Withheld {
-			d.addEarlier(req.Context(), rec.PauseByID(pauseID), a)
+			d.addEarlierDecisions(req.Context(), rec.PauseByID(pauseID), a)
 		}
 		d.addConversation(req.Context(), key, &rec, a)
-		answer(w, http.StatusOK, a)
+		respond(w, http.StatusOK, a)
 		return
 	}
-	noApproval(w)
+	refuseNoApproval(w)
 }
 
-// freeTries is how often free reads a pause again. This is needed if the pause was claimed just
-// before it should be freed, and then is in doubt or open again.
-const freeTries = 3
+// maxFreeTries is how often serveFree reads a pause again. This is needed if the pause was claimed
+// just before it should be freed, and then is in doubt or open again.
+const maxFreeTries = 3
 
-// free serves DELETE /v1/approvals/{id}: it ends the pause without sending anything to the backend.
-// If the caller leaves, it continues, so that each freed thread is also written to the audit log.
-func (d *Desk) free(w http.ResponseWriter, req *http.Request) {
+// serveFree serves DELETE /v1/approvals/{id}: it ends the pause without sending anything to the
+// backend. If the caller leaves, it continues, so that each freed thread is also written to the
+// audit log.
+func (d *Desk) serveFree(w http.ResponseWriter, req *http.Request) {
 	key, pauseID, ok := pauseOfPath(w, req)
 	if !ok {
 		return
@@ -77,14 +78,14 @@ func (d *Desk) free(w http.ResponseWriter, req *http.Request) {
 		if closed, err = d.freePause(ctx, key, rec.Pause, rec.State, who); err != nil {
 			break
 		}
-		if rec, err = d.load(ctx, key); err != nil || !closed && tries < freeTries {
+		if rec, err = d.load(ctx, key); err != nil || !closed && tries < maxFreeTries {
 			continue
 		}
 		if a := d.visiblePause(ctx, key, &rec, pauseID); closed && a != nil {
-			answer(w, http.StatusOK, a)
+			respond(w, http.StatusOK, a)
 			// fails if the caller has left or does not wait
 			_ = http.NewResponseController(w).Flush()
-			d.remember(ctx, key, rec.PauseByID(pauseID), nil)
+			d.rememberDecisions(ctx, key, rec.PauseByID(pauseID), nil)
 			return
 		}
 		break
@@ -96,7 +97,7 @@ func (d *Desk) free(w http.ResponseWriter, req *http.Request) {
 	case err != nil:
 		d.refuseStore(w, err)
 	default:
-		d.notFreed(ctx, w, key, &rec, pauseID)
+		d.refuseFree(ctx, w, key, &rec, pauseID)
 	}
 }
 
@@ -111,13 +112,13 @@ func (d *Desk) freePause(ctx context.Context, key store.Key, p *agui.Pause, stat
 	if state == store.InDoubt {
 		kind, how = event.InDoubt, store.Doubtful // the answer may have been carried out
 	}
-	e := d.freeing(by, key, p, kind)
+	e := d.freeEvent(by, key, p, kind)
 	if err := d.announce(e); err != nil {
 		d.log.Error(logNotFreed, "pause", p.ID, "by", by.Name, "err", err)
 		return false, errNotWritten
 	}
-	closed, err := d.close(ctx, key, store.Close{
-		PauseID: p.ID, Notices: d.notices(e),
+	closed, err := d.closePause(ctx, key, store.Close{
+		PauseID: p.ID, Notices: d.noticesOf(e),
 		Result: store.Result{EndKind: how, SeenMessages: p.SeenMessages, Door: string(event.Desk), By: by.Name},
 	})
 	if closed {
@@ -128,22 +129,22 @@ func (d *Desk) freePause(ctx context.Context, key store.Key, p *agui.Pause, stat
 
 var errNotWritten = errors.New("desk: the audit cannot be written")
 
-// notFreed responds with the reason why the pause cannot be freed.
-func (d *Desk) notFreed(ctx context.Context, w http.ResponseWriter, key store.Key, rec *store.Record, pauseID string) {
+// refuseFree responds with the reason why the pause cannot be freed.
+func (d *Desk) refuseFree(ctx context.Context, w http.ResponseWriter, key store.Key, rec *store.Record, pauseID string) {
 	a := d.visiblePause(ctx, key, rec, pauseID)
 	switch {
 	case a == nil:
-		noApproval(w)
-	case a.State == ended:
+		refuseNoApproval(w)
+	case a.State == stateEnded:
 		refuseWith(w, http.StatusConflict, codeEnded, textEnded, a)
 	default:
 		refuseWith(w, http.StatusConflict, codeInProgress, textCarriedStill, a)
 	}
 }
 
-// close ends the pause in the store. It returns false if another request has ended it before. If
-// the store's reply to the step was lost, it repeats the step.
-func (d *Desk) close(ctx context.Context, key store.Key, end store.Close) (bool, error) {
+// closePause ends the pause in the store. It returns false if another request has ended it before.
+// If the store's reply to the step was lost, it repeats the step.
+func (d *Desk) closePause(ctx context.Context, key store.Key, end store.Close) (bool, error) {
 	var err error
 	for try := range 2 {
 		step, cancel := context.WithTimeout(ctx, loadTimeout)
@@ -155,15 +156,15 @@ func (d *Desk) close(ctx context.Context, key store.Key, end store.Close) (bool,
 		case errors.Is(err, store.ErrExists), errors.Is(err, store.ErrNotFound) && try == 0:
 			return false, nil
 		case errors.Is(err, store.ErrNotFound):
-			return d.closedBefore(ctx, key, end.PauseID, end.Result)
+			return d.isClosed(ctx, key, end.PauseID, end.Result)
 		}
 	}
 	return false, err
 }
 
-// closedBefore reports whether a step of close has already ended the pause although the reply to it
-// was lost.
-func (d *Desk) closedBefore(ctx context.Context, key store.Key, pauseID string, by store.Result) (bool, error) {
+// isClosed reports whether a step of closePause has already ended the pause although the reply to
+// it was lost.
+func (d *Desk) isClosed(ctx context.Context, key store.Key, pauseID string, by store.Result) (bool, error) {
 	rec, err := d.load(ctx, key)
 	if err != nil {
 		return false, err
@@ -176,8 +177,8 @@ func (d *Desk) closedBefore(ctx context.Context, key store.Key, pauseID string, 
 	return false, nil
 }
 
-// freeing returns the event which says that the caller frees the thread.
-func (d *Desk) freeing(by *Caller, key store.Key, p *agui.Pause, kind event.Kind) *event.Event {
+// freeEvent returns the event which says that the caller frees the thread.
+func (d *Desk) freeEvent(by *Caller, key store.Key, p *agui.Pause, kind event.Kind) *event.Event {
 	thread, run := threadOf(p)
 	e := &event.Event{
 		Kind: kind, Time: d.opts.Now(), Thread: thread, Run: agui.Shorten(run),
@@ -207,8 +208,8 @@ func (d *Desk) announce(e *event.Event) error {
 	return d.opts.Events.Take(&about)
 }
 
-// notices returns the webhook's notices of the event, or nil without a webhook.
-func (d *Desk) notices(e *event.Event) []store.Notice {
+// noticesOf returns the webhook's notices of the event, or nil without a webhook.
+func (d *Desk) noticesOf(e *event.Event) []store.Notice {
 	if d.opts.Notices == nil {
 		return nil
 	}

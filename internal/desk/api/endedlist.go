@@ -17,7 +17,7 @@ func (d *Desk) endedPage(ctx context.Context, f *filter, _ cursor, limit int) (*
 	}
 	var places []place
 	for n := range uint32(endShards) {
-		rec, err := d.note(ctx, shardKey(n))
+		rec, err := d.loadNote(ctx, shardKey(n))
 		if err != nil {
 			return nil, err
 		}
@@ -28,17 +28,17 @@ func (d *Desk) endedPage(ctx context.Context, f *filter, _ cursor, limit int) (*
 	slices.SortStableFunc(places, func(a, b place) int { return b.at.Compare(a.at) })
 	l, began := &listing{Approvals: []*approval{}}, d.opts.Now()
 	for _, p := range places {
-		if len(l.Approvals) == limit || d.opts.Now().Sub(began) > maxLooking {
+		if len(l.Approvals) == limit || d.opts.Now().Sub(began) > maxSearchTime {
 			break
 		}
-		parts := anID.FindStringSubmatch(p.id)
+		parts := approvalIDPattern.FindStringSubmatch(p.id)
 		if parts == nil {
 			continue
 		}
 		a, err := d.endedOf(ctx, f, store.Key(parts[1]), parts[2])
 		switch {
 		case errors.Is(err, store.ErrUnread):
-			l.Unread++
+			l.UnreadRecords++
 		case err != nil:
 			return nil, err
 		case a != nil:
@@ -48,9 +48,9 @@ func (d *Desk) endedPage(ctx context.Context, f *filter, _ cursor, limit int) (*
 	return l, nil
 }
 
-// note returns one of the small records that the desk keeps for itself. They do not belong to
+// loadNote returns one of the small records that the desk keeps for itself. They do not belong to
 // threads.
-func (d *Desk) note(ctx context.Context, key store.Key) (store.Record, error) {
+func (d *Desk) loadNote(ctx context.Context, key store.Key) (store.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	return d.opts.Store.Load(ctx, key, "")
@@ -64,12 +64,12 @@ func (d *Desk) endedOf(ctx context.Context, f *filter, key store.Key, pauseID st
 		return nil, err
 	}
 	for _, r := range rec.Results {
-		if r.PauseID != pauseID || r.Pause == nil || r.Tombstone || !f.takes(r.Pause, ended) {
+		if r.PauseID != pauseID || r.Pause == nil || r.Tombstone || !f.selects(r.Pause, stateEnded) {
 			continue
 		}
-		a := approvalOf(key, r.Pause, ended, rec.Now, true)
-		a.End = endOf(key, r).inList()
-		d.forCaller(ctx, &rec, a)
+		a := approvalOf(key, r.Pause, stateEnded, rec.Now, true)
+		a.End = endOf(key, r).forList()
+		d.limitToCaller(ctx, &rec, a)
 		return a, nil
 	}
 	return nil, nil
