@@ -211,10 +211,10 @@ func (c *client) expired(t *testing.T, said string) wire {
 	return last
 }
 
-// TestADKsPredictedState: ADK predicts a state, and asks by the call confirm_changes whether the
-// client accepts it. With the interrupt outcome this question is answered by resume, and the thread
-// continues. In the default mode, a client that declares the tool confirm_changes must get the call
-// unchanged, and its answer must be forwarded unchanged.
+// TestADKsPredictedState: ADK predicts a state, and asks whether the client accepts it. The ADK
+// server has two modes. In mode outcome it asks by an interrupt: the client answers by resume, and
+// the thread continues. In mode default it asks by a tool call: a client that declares the tool
+// confirm_changes must get the call unchanged, and its answer must be forwarded unchanged.
 func TestADKsPredictedState(t *testing.T) {
 	t.Parallel()
 	const written = `write_document {"document":"hello"}`

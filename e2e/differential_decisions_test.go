@@ -165,7 +165,8 @@ func (d decider) postings() []bid {
 	return list
 }
 
-// A trial is a decider with its server, and a Holdpoint with a desk in front of it.
+// A trial is a decider (a backend that asks) and its running server, with a Holdpoint in front of
+// the server. The Holdpoint has a desk.
 type trial struct {
 	decider
 	server *server

@@ -700,8 +700,9 @@ type holdpoint struct {
 // startHoldpoint starts the built binary in front of upstream. env has additional HOLDPOINT_*
 // variables.
 func startHoldpoint(name, upstream string, env map[string]string) (*holdpoint, error) {
-	// The shell waits until the test's end of the pipe is closed, which happens however the tests
-	// end. Then it kills the binary.
+	// The test process holds the other side of the stdin of the shell. That side is closed whenever
+	// the test process exits, even if it crashes. The shell waits for this, and then kills the
+	// binary.
 	const watch = `exec 3<&0; "$0" 3<&- & p=$!; { read -r _ <&3; kill -KILL $p; } >/dev/null 2>&1 & wait $p`
 	cmd := exec.Command("/bin/sh", "-c", watch, shared.binary)
 	cmd.Env = []string{

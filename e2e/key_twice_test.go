@@ -216,7 +216,8 @@ func TestAKeyTwiceRunsNothing(t *testing.T) {
 	}
 }
 
-// body returns the body with the name, for the client's thread and with the client's messages.
+// body makes the request body that one.bodies has under name. It fills in the thread and the
+// messages of the client.
 func (one twiceBackend) body(c *client, name, call, native string) string {
 	history := text(c.messages)
 	body := one.bodies[name](history[1:len(history)-1], call, native)

@@ -198,10 +198,11 @@ func TestLangGraphServerRestarts(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerOutlivesHoldpoint: Holdpoint is killed between the question and its answer. If
-// its store is a file, the answer must find its question, and the same answer sent again must get
-// the recorded end. If its store is in memory, Holdpoint gets the open question from the server:
-// the answer must run nothing, the question must be asked again, and its answer must work.
+// TestLangGraphServerOutlivesHoldpoint: Holdpoint is killed and started again while a question is
+// open. If its store is a file, the answer must work, and after another restart the same answer
+// must get the recorded end. If its store is in memory, the answer must be refused and run nothing.
+// The next message must then get the question again, which Holdpoint reads from the server, and the
+// answer to that question must work.
 func TestLangGraphServerOutlivesHoldpoint(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		env := map[string]string{

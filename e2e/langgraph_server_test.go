@@ -94,9 +94,10 @@ func TestLangGraphServerApprovals(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerFreeQuestion: next to a call, the graph asks a question that Holdpoint knows
-// no format of. A cancel must end the task, and the model of the next run must get a result for the
-// call. The payload false must be sent as an answer.
+// TestLangGraphServerFreeQuestion: the graph makes a tool call, and also asks a question in a form
+// that Holdpoint does not know. A cancel must end the task, and the model of the next run must get
+// a result for the call. The payload false is an answer, not a cancel, so it must be sent to the
+// graph.
 func TestLangGraphServerFreeQuestion(t *testing.T) {
 	eachLangGraphServer(t, "free", func(t *testing.T, w world) {
 		w.oneAnswer(t, map[string]oneAnswer{

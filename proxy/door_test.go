@@ -624,8 +624,8 @@ func TestChatThatHasMissedTheEnd(t *testing.T) {
 	for n := range 2 {
 		wantTypes(t, d.do(with(fmt.Sprint("r2", n), oldUser)), told)
 	}
-	// Here a snapshot would delete the renamed message, because nothing shows that it is the same
-	// as a message of the record.
+	// Holdpoint must send no MESSAGES_SNAPSHOT here. It would delete the renamed message at the
+	// client, because nothing shows that this is a message of the record under another id.
 	wantTypes(t, d.do(with("r3", oldUser, renamed)), "RUN_STARTED STATE_SNAPSHOT RUN_FINISHED")
 	if d.called() != 2 {
 		t.Fatalf("%d calls: the backend had nothing to do", d.called())

@@ -133,7 +133,7 @@ type requestAnswers struct {
 	readError *agui.RunError // set if the answers could not be read
 }
 
-// resumeTranscript returns the transcript with which a run begins that resumes the pause.
+// resumeTranscript returns the initial transcript of a run that resumes the pause.
 func (j *judge) resumeTranscript(p *agui.Pause) *transcript.Transcript {
 	list, whole := history.ResumeMessages(&j.in, p, j.replies, j.request.isOwn)
 	state := history.ResumeState(&j.in, p)

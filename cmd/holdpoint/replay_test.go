@@ -104,9 +104,10 @@ data: {"type":"RUN_FINISHED","threadId":"t1","runId":"r2"}
 
 `
 
-// TestReplay: the output must show each frame received, and each frame sent with the reason. At the
-// end it must show the record of the thread and the requests that would answer it. The expected
-// lines are cut where they are long.
+// TestReplay: the output must show each frame that is received or sent. For a frame that was
+// changed, made or delayed it must also say why. At the end it must show the record of the thread
+// and, if a question is open, the requests that answer it. An expected line may be only the
+// beginning of a line of the output.
 func TestReplay(t *testing.T) {
 	stdout, stderr, code := holdpoint(t, nil, "replay", written(t, "one.txtar", asking))
 	if code != exitOK || stderr != "" {

@@ -113,7 +113,7 @@ func (e *KeyTwiceError) Error() string {
 // CheckKeys returns a KeyTwiceError for the first repeated key in an object of the text. A repeated
 // key is an error because some readers use the first of two equal keys, and others the last. The
 // text must be valid JSON that is nested at most MaxDepth deep. The cost is linear in the size of
-// the text. The memory needed is that for the keys of the objects that are open at the same time.
+// the text. CheckKeys keeps in memory only the keys of the objects around the current position.
 func CheckKeys(json []byte, place KeyPlace) error {
 	return CheckKeysIn(unsafe.String(unsafe.SliceData(json), len(json)), place)
 }

@@ -194,8 +194,8 @@ func (t *Tokens) principalOf(claims Claims) (string, error) {
 	return name, nil
 }
 
-// groups returns the groups that the claim names, as a list of texts or as one text. It returns nil
-// if there is no such claim.
+// groups returns the groups in the claim GroupsClaim. The value of the claim may be a list of texts
+// or a single text. groups returns nil if there is no such claim.
 func (t *Tokens) groups(claims Claims) ([]string, error) {
 	raw, ok := claims[t.opts.GroupsClaim]
 	if t.opts.GroupsClaim == "" || !ok || string(raw) == "null" {

@@ -93,9 +93,10 @@ func (s *Store) SetKeys(r Ring) { s.keys.Store(&r) }
 // Seals reports whether the ring has a key, so that records are encrypted.
 func (r Ring) Seals() bool { return len(r.keys) > 0 }
 
-// sealContext returns the data to which an encrypted part of a record is bound. Because of this
-// data, the part cannot be moved to another record or another place in its record. The data
-// contains the length of each part, so that different sequences of parts have different bytes.
+// sealContext returns the additional authenticated data of an encrypted part of a record: the key
+// of the record, and the path of the part within the record (the parameter parts). So the part
+// cannot be moved to another record or another place. The length of each element precedes it, so
+// that no two paths have the same bytes.
 func sealContext(key store.Key, parts ...string) []byte {
 	bound := append([]byte("holdpoint record"), byte(len(parts)))
 	bound = binary.AppendUvarint(bound, uint64(len(key)))

@@ -19,7 +19,8 @@ func decision(question, digest string) agui.Decision {
 	}
 }
 
-// saying returns the digest of some answers. Each answer is written as `<question> <digest>`.
+// saying returns the digest of a claim with these answers. Each argument has the form `<question>
+// <digest of its answer>`.
 func saying(answers ...string) string {
 	list := make([]store.AnswerDigest, len(answers))
 	for n, answer := range answers {

@@ -50,9 +50,9 @@ func HistoryBefore(r *translate.Request, calls map[string]bool) *History {
 }
 
 // HistoryAfter returns the conversation for a second exchange: all messages that the client has
-// seen, and then the new messages. If the backend itself sent the result of a call, that result is
-// the answer. A result that the client sent earlier is not an answer, because front ends add
-// results to their history.
+// seen, and then the new messages. If the backend itself sent a result for a call, the call is
+// answered by that result. A result in an earlier message of the client does not answer the call,
+// because a front end may have added it on its own.
 func HistoryAfter(r *translate.Request, calls map[string]bool) *History {
 	h := HistoryOf(ShownMessages(r), calls)
 	h.results, h.sent, h.fresh = true, map[agui.SeenMessage]int{}, withoutExchanges(r.NewMessages, calls)

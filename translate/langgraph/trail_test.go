@@ -241,9 +241,9 @@ func TestWhatBecameOfTheAnswer(t *testing.T) {
 
 func textStart(id string) string { return `{"type":"TEXT_MESSAGE_START","messageId":"` + id + `"}` }
 
-// TestWordsThatWereNotTaken: the backend only repeats its question, so the messages in the request
-// are not read. They must count as new in the request with the answer, unless the backend's
-// snapshot has them.
+// TestWordsThatWereNotTaken: a client sends messages while a question is open. The backend does not
+// read them, and only repeats its question. If a later request answers the question and has these
+// messages again, they must count as new, unless the snapshot of the backend has them.
 func TestWordsThatWereNotTaken(t *testing.T) {
 	d := newDialect(t, Options{})
 	plain := func(messages string, stream ...string) translate.Result {

@@ -95,8 +95,8 @@ func pausedBy(t testing.TB, stream ...string) agui.Pause {
 	return pause
 }
 
-// TestPause checks which calls without results become questions, and whether auto lets this dialect
-// handle the end of the run.
+// TestPause checks which calls without results become questions, and whether the dialect auto,
+// which recognizes a backend by its stream, lets this dialect handle the end of the run.
 func TestPause(t *testing.T) {
 	one := call("A", "delete_file", `{"path":"x"}`)
 	for name, c := range map[string]struct {

@@ -131,7 +131,8 @@ func areOfCalls(arguments json.RawMessage, calls []agui.AskedCall) bool {
 	return calls[0].ArgumentsUnknown || sameArguments(string(arguments), calls[0].Args)
 }
 
-// wordsOf returns the words for the templates that are stored with a question.
+// wordsOf makes Words of the two templates, for a yes and for a no, that are stored with a
+// question.
 func wordsOf(i *agui.Interrupt) (Words, error) {
 	return NewWords(Template(i.YesNo.Yes), Template(i.YesNo.No))
 }

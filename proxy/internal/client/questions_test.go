@@ -10,7 +10,8 @@ import (
 	"holdpoint/translate"
 )
 
-// Parts of pauses, in the forms of four kinds of backends.
+// Events and interrupts of which the tests make pauses. A backend asks by the interrupt outcome, by
+// a CUSTOM event, by a call of request_approval, or by a call of another tool.
 const (
 	question  = `{"id":"n~x","reason":"approval","message":"Delete it?"}`
 	aboutCall = `{"id":"n~x","reason":"tool_call","message":"Delete it?","toolCallId":"c1"}`

@@ -81,8 +81,8 @@ type Table struct {
 type Place int
 
 const (
-	// Alone means that the messages are only the answers, followed by the results of the client's
-	// own calls.
+	// Alone means that the messages are the answers and then the results of the client's own calls,
+	// and nothing else.
 	Alone Place = iota
 	// WithCalls means the same messages as Alone, after a message with the calls that ask.
 	WithCalls

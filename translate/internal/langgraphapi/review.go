@@ -17,11 +17,12 @@ import (
 type review struct {
 	shape Shape
 	asks  []ask // never empty; has one element if the shape is PerCall
-	// camel is for the shape HITL. The keys are in JavaScript's spelling, and the answer must use
-	// it too: Python's spelling would make the thread unusable (RAN npm langchain 1.5.9).
+	// camel, used only in the shape HITL, reports whether the keys of the request are in
+	// JavaScript's spelling. Then the answer must use that spelling too: Python's spelling would
+	// make the thread unusable (RAN npm langchain 1.5.9).
 	camel bool
-	// list is for the shape Inbox. The value is a list of requests, so the answer is a list of
-	// responses.
+	// list, used only in the shape Inbox, reports whether the value is a list of requests. Then the
+	// answer is a list of responses.
 	list bool
 }
 

@@ -142,8 +142,8 @@ func (p *player) newID() string {
 	return fmt.Sprintf("id%d", p.ids)
 }
 
-// maker returns the subject of the line that explains a request to the backend: "Holdpoint", or the
-// dialect in which the open question was asked.
+// maker says who made a request to the backend, for the line that explains the request: Holdpoint,
+// or the dialect that asked the open question.
 func (p *player) maker() string {
 	if p.pausedDialect == "" {
 		return "Holdpoint"

@@ -24,7 +24,7 @@ func FuzzEvents(f *testing.F) {
 		f.Add(strings.Join(append(asksFor("call_1", "rm", exactArgs), end), "\n"))
 		f.Add(strings.Join(append(append(shows("call_1", "rm", "{}"), batch...), end), "\n"))
 	}
-	// it has no reason
+	// an interrupt without the field reason
 	f.Add(strings.Join(append(asksFor("call_1", "rm", exactArgs), interrupting(`{"id":"ficc_call_1","toolCallId":"call_1"}`)), "\n"))
 	f.Add(interrupting(`{"id":null,"reason":null,"metadata":null,"toolCallId":7}`, `"x"`))
 	f.Fuzz(func(t *testing.T, stream string) {
