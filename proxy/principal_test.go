@@ -209,6 +209,11 @@ func TestOwnersOutliveTheConfiguration(t *testing.T) {
 	// If a thread began under the new key, the record knows its owner only by that key.
 	rotated.as("alice", input("t2", "r1", ""))
 	wantTypes(t, alone.as("alice", input("t2", "r2", "")), "RUN_STARTED TEXT_MESSAGE_CHUNK MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
+	// A replica must have the new key before another one uses it first, see docs/principals.md.
+	late := again(gated{ring: ringOld}.by(t))
+	wantTypes(t, late.as("alice", input("t2", "r3", "")), "RUN_STARTED RUN_ERROR:THREAD_FORBIDDEN")
+	prepared := again(gated{ring: ringOld + ";" + ringNew}.by(t))
+	wantTypes(t, prepared.as("alice", input("t2", "r3", "")), "RUN_STARTED TEXT_MESSAGE_CHUNK MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 }
 
 // passesUnderscores makes Holdpoint accept headers whose names contain underscores. These tests
