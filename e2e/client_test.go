@@ -49,7 +49,8 @@ func startDriver(name string) (*driver, error) {
 	return d, nil
 }
 
-// drive starts driver.mjs of a folder, and returns the driver and the first line that it prints.
+// drive starts the driver.mjs of a folder. It returns the driver and the first line that the
+// process prints.
 func drive(name, folder string, args ...string) (d *driver, first []byte, err error) {
 	cmd := exec.Command("node", append([]string{"driver.mjs"}, args...)...)
 	cmd.Dir = folder
@@ -232,8 +233,8 @@ func (w wire) code() string {
 	return ""
 }
 
-// mayHaveRun reports whether the RUN_FINISHED of the stream says, by mayHaveRun, that an approved
-// action may have run.
+// mayHaveRun reports whether the stream has a RUN_FINISHED whose refusal has the member mayHaveRun
+// with the value true. Holdpoint says by it that an approved action may have run.
 func (w wire) mayHaveRun() bool {
 	for _, e := range w.of("RUN_FINISHED") {
 		metadata, _ := e["metadata"].(map[string]any)
@@ -338,8 +339,8 @@ func resolved(id string, payload any) entry {
 }
 func cancelled(id string) entry { return entry{ID: id, Status: "cancelled"} }
 
-// none stands for a missing answer in forwardedProps.command.resume, because nil would be sent as
-// null.
+// none stands for the value null in forwardedProps.command.resume. A nil in step.command means that
+// the request has no command.
 type none struct{}
 
 func (c *client) run(t *testing.T, s step) report {
@@ -405,8 +406,8 @@ func (c *client) run(t *testing.T, s step) report {
 	return r
 }
 
-// start runs s in the background. The channel receives the report, or a zero report if the run has
-// failed the test.
+// start plays the step s in the background. The channel receives the report of its run. If the run
+// made the test fail, the report is empty.
 func (c *client) start(t *testing.T, s step) <-chan report {
 	done := make(chan report, 1)
 	go func() {
@@ -450,14 +451,14 @@ func (c *client) answers(answer func(id string) entry) []entry {
 
 // Rules that every stream must keep.
 
-// deprecatedNull matches a warning of the newest client about a member that is null.
+// deprecatedNull matches the warning of the newest client that a member of an event is null.
 var deprecatedNull = regexp.MustCompile(`Converting deprecated \w+\.(result|rawEvent|parentMessageId): null to an absent field`)
 
 var publishedID = regexp.MustCompile(`^(.*)~[A-Za-z0-9_-]{8,}$`)
 
-// checkStream checks the stream of one run through Holdpoint. It must keep what AG-UI's page on
-// interrupts and its specification demand of a server, and must avoid what makes known clients
-// fail. nulls permits the client's warnings about null.
+// checkStream checks the stream of one run through Holdpoint. The stream must follow what AG-UI
+// demands of a server, in its page on interrupts and in its specification. It must not contain
+// anything that makes known clients fail. If nulls is true, the client may warn about null.
 func checkStream(t *testing.T, r report, nulls bool) {
 	t.Helper()
 	if r.Error != nil {

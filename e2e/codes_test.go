@@ -32,23 +32,23 @@ type codeRun struct {
 	play  func(t *testing.T, version string) (*client, report)
 	right func(id string) entry // the answer to a question that is asked again; nil: an approval
 
-	// waits means that the backend still waits for an answer that Holdpoint does not know of. It
-	// does not answer the next message, but asks its question again.
+	// waits: true means that the backend may still wait for an answer after the run with the code.
+	// The backend may then ask its question again instead of replying to the next message.
 	waits bool
 	// locked is the client version that itself refuses further runs of the thread after this code.
 	// A new client must be able to continue.
 	locked string
 }
 
-// notRun lists the codes that no run in this package can cause, with the reason.
+// notRun lists the codes that no run in this package can cause. The value is the reason.
 var notRun = map[string]string{
 	"CLIENT_LEFT":      "no client here reads on behind a connection that it has half closed: TestClientThatShutsItsSendingSide of proxy",
 	"THREAD_FORBIDDEN": "no run of a stranger gets through, which is the point: TestAnothersThread",
 }
 
-// TestEveryCode: after each code of docs/contract.md, the client's next ordinary message must be
-// answered. The client need not cancel the questions in its list for that. If a question is asked
-// again, the test answers it first.
+// TestEveryCode: a run ends with one of the codes of docs/contract.md, and the client then sends an
+// ordinary message. The message must be answered, even if the client does not cancel the questions
+// that it still has in its list. If a question is asked again, the test answers it first.
 func TestEveryCode(t *testing.T) {
 	t.Parallel()
 	for _, run := range codeRuns {
@@ -73,8 +73,9 @@ func TestEveryCode(t *testing.T) {
 	}
 }
 
-// getsThrough sends an ordinary message after the run with a code, whose report is r. The message
-// must be answered in the end. Questions that are asked again are answered first.
+// getsThrough sends an ordinary message after a run that ended with a code. r is the report of that
+// run. The message must be answered in the end. If questions are asked again, getsThrough answers
+// them first.
 func (c *client) getsThrough(t *testing.T, r report, run codeRun) {
 	t.Helper()
 	right := run.right
@@ -143,8 +144,8 @@ func refusalOf(e event) event {
 	return ours
 }
 
-// TestEveryCodeHasARun: for each code of runs in docs/errors.md, this package must have a codeRun,
-// or notRun must have a reason why not.
+// TestEveryCodeHasARun: each code in the section "Codes of runs" of docs/errors.md must have a
+// codeRun in this package, or a reason in notRun.
 func TestEveryCodeHasARun(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/errors.md")
@@ -175,7 +176,8 @@ func TestEveryCodeHasARun(t *testing.T) {
 
 // Helpers of the runs above.
 
-// A desk is a scripted backend (scripted.Asker) with a Holdpoint in front of it.
+// A desk is a scripted backend (scripted.Asker) together with the Holdpoint in front of that
+// backend. It is not the desk of approvers.
 type desk struct {
 	*scripted.Asker
 	up string
@@ -209,8 +211,8 @@ func (d *desk) asked(t *testing.T, version, scene string, n int) *client {
 	return c
 }
 
-// spoiled returns a play for a codeRun. It approves a question, and with spoils the backend's
-// stream of that run.
+// spoiled returns a play for a codeRun. In it the client approves a question, and the spoiler
+// damages the backend's stream of the run with the answer.
 func spoiled(with scripted.Spoiler) func(*testing.T, string) (*client, report) {
 	return func(t *testing.T, version string) (*client, report) {
 		t.Helper()
@@ -225,14 +227,14 @@ func spoiled(with scripted.Spoiler) func(*testing.T, string) (*client, report) {
 	}
 }
 
-// instead returns a spoiler that calls end to write something else in place of the backend's
-// stream.
+// instead returns a spoiler that discards the backend's stream, and calls the function end to write
+// the response.
 func instead(end func(w http.ResponseWriter, r *http.Request)) scripted.Spoiler {
 	return func(w http.ResponseWriter, r *http.Request, _ []byte) { end(w, r) }
 }
 
-// tellsStrands returns a play for a codeRun. A scripted native Strands agent asks a question, and
-// responds to the approval with frames.
+// tellsStrands returns a play for a codeRun. In it a scripted native Strands agent asks a question,
+// the client approves it, and the agent responds with frames.
 func tellsStrands(contentType string, frames ...string) func(*testing.T, string) (*client, report) {
 	return func(t *testing.T, version string) (*client, report) {
 		t.Helper()
@@ -285,8 +287,9 @@ func (f faultyDialect) Begin(r *translate.Request) (translate.Out, translate.Run
 	return f.Dialect.Begin(r)
 }
 
-// faulty returns a play for a codeRun. Its Holdpoint runs in this process, and something that wrap
-// puts into the options fails while one answer is sent.
+// faulty returns a play for a codeRun, with a Holdpoint in this process. wrap replaces a part of
+// the options with a part that fails while fails is set. The play sets fails while the client sends
+// its answer.
 func faulty(wrap func(o *proxy.Options, fails *atomic.Bool)) func(*testing.T, string) (*client, report) {
 	return func(t *testing.T, version string) (*client, report) {
 		t.Helper()
@@ -319,8 +322,9 @@ func faulty(wrap func(o *proxy.Options, fails *atomic.Bool)) func(*testing.T, st
 	}
 }
 
-// away returns a backend that can be taken offline, and a Holdpoint in front of it. While the
-// backend is offline, ends handles its requests. If ends is nil, connections are refused then.
+// away returns a proxy that can take a backend offline, and a desk: the backend with a Holdpoint in
+// front of it. While the backend is offline, the function ends handles its requests. If ends is
+// nil, connections are refused during that time.
 func away(t *testing.T, ends func(w http.ResponseWriter, r *http.Request)) (*front, *desk) {
 	t.Helper()
 	d := &desk{Asker: &scripted.Asker{}}

@@ -25,8 +25,8 @@ func TestAnOrdinaryRunIsUntouched(t *testing.T) {
 }
 
 // sameOrdinaryRuns plays the same messages without and with Holdpoint, and compares the streams. It
-// returns false if they cannot be compared. The reason is an accident of the adapter: if a value
-// happens to have the memory address of an earlier one, the adapter writes "<recursive>" for it.
+// returns false if two streams cannot be compared: the adapter writes "<recursive>" for a value
+// that happens to have the memory address of an earlier value.
 func sameOrdinaryRuns(t *testing.T, w world) bool {
 	t.Helper()
 	const chance = "<recursive>"
@@ -108,7 +108,7 @@ func normal(s string) string {
 	})
 }
 
-// difference returns the first line in which a and b differ, from both.
+// difference returns the first line in which a and b differ: both the line of a and that of b.
 func difference(a, b string) string {
 	one, two := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for n := range max(len(one), len(two)) {

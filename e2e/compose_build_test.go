@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// A composeImage is what a container of a Dockerfile's last stage would start. The test starts it
-// in a folder of this machine instead.
+// A composeImage describes the container of a Dockerfile's last stage: its folder, environment and
+// command. The test starts the command on this machine instead, without a container.
 type composeImage struct {
 	folder  string // set by WORKDIR
 	env     []string
@@ -33,8 +33,9 @@ func (s composeStage) at(path string) string {
 }
 
 // composeBuild carries out the lines of a Dockerfile on this machine: it copies files and runs
-// commands. For a command that is a key of instead, it calls the function there. It knows the
-// instructions that deploy/compose uses, and fails at any other.
+// commands. If a command is a key of the map instead, composeBuild calls that key's function and
+// does not run the command. It knows the instructions that deploy/compose uses, and fails at any
+// other.
 func composeBuild(t *testing.T, context, dockerfile string, instead map[string]func(dir string) error) *composeImage {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(context, dockerfile))
@@ -92,8 +93,8 @@ func composeBuild(t *testing.T, context, dockerfile string, instead map[string]f
 	return image
 }
 
-// composeCopy carries out a COPY into the stage to. The files come from the build context or from
-// another stage.
+// composeCopy carries out a COPY, with the stage to as its target. The files come from the build
+// context or from another stage.
 func composeCopy(to composeStage, context string, stages map[string]composeStage, args []string) error {
 	from := func(path string) string { return filepath.Join(context, path) }
 	if name, ok := strings.CutPrefix(args[0], "--from="); ok {

@@ -16,8 +16,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// composeStacks lists the files of deploy/compose by name. The value is the stack of these tests
-// that has the packages of the file's agent.
+// composeStacks has the compose files of deploy/compose as keys. The value is the stack of package
+// e2e that has the packages of that file's agent.
 var composeStacks = map[string]stack{"langgraph": {"langgraph", "0.0.47"}, "pydanticai": {"pydanticai", "2.68.0"}}
 
 // A composeFile has the parts of a compose file that this test reads. The tests in deploy validate
@@ -52,10 +52,11 @@ func readCompose(t *testing.T, name string) (f composeFile) {
 	return f
 }
 
-// TestComposeStacks plays each compose file without containers. It builds and starts on loopback
-// what the Dockerfiles and the file's environment say. In a browser, a person denies one question
-// and approves another. Holdpoint is killed and restarted while the second question is open. Each
-// file must be deleted exactly as decided.
+// TestComposeStacks plays each compose file without containers. It builds what the Dockerfiles
+// describe, and starts that on loopback with the environment of the compose file. In a browser, a
+// person denies the deletion of one file and approves the deletion of another. Holdpoint is killed
+// and restarted while the second question is open. Only the second file must be deleted, and only
+// once.
 func TestComposeStacks(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../deploy/compose/*.yaml")
@@ -199,9 +200,9 @@ func startComposePage(t *testing.T, f composeFile, image *composeImage, upstream
 // of the command.
 func startComposed(t *testing.T, name string, image *composeImage, program string, here *strings.Replacer, env ...string) *process {
 	t.Helper()
-	// The background part of this shell waits until the test's end of the pipe is closed, which
-	// happens however the tests end. Then it kills the process. The shell itself becomes the
-	// command.
+	// The background part of this shell command reads from a pipe. When the tests end, in whatever
+	// way, their end of the pipe is closed. Then the background part kills the process, which is by
+	// then the command of the image.
 	const watch = `exec 3<&0 1>&2; { read -r _ <&3; kill -KILL $$; } >/dev/null 2>&1 & exec "$0" "$@" 3<&- </dev/null`
 	args := []string{"-c", watch, program}
 	for _, a := range image.command[1:] {
@@ -209,8 +210,8 @@ func startComposed(t *testing.T, name string, image *composeImage, program strin
 	}
 	cmd := exec.Command("/bin/sh", args...)
 	cmd.Dir = image.folder
-	// A new image has no compiled Python modules, and each container would compile them. The Python
-	// environments of these tests keep theirs.
+	// A container of a new image compiles its Python modules, because the image has none that are
+	// compiled. The Python environments of these tests have compiled modules, and may get more.
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + image.folder}, append(image.env, env...)...)
 	cmd.Env = append(cmd.Env, "PYTHONDONTWRITEBYTECODE=")
 	p, err := startProcess("compose "+name, cmd)
@@ -269,8 +270,8 @@ func (s *composeService) count(want string) int {
 	return n
 }
 
-// ends sends SIGTERM, as a container engine does, and checks that the service ends and stops
-// listening.
+// ends sends SIGTERM, as a container engine does. It checks that the process exits, and that
+// nothing listens on its port afterwards.
 func (s *composeService) ends(t *testing.T) {
 	t.Helper()
 	s.cmd.Process.Signal(syscall.SIGTERM)

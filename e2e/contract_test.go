@@ -178,8 +178,9 @@ func TestACommandOfNullIsNoAnswer(t *testing.T) {
 	})
 }
 
-// TestTheSameAnswersAgain: the same resume is sent again, byte for byte or by a new client. It must
-// get the same end of the run, and the backend must not be called.
+// TestTheSameAnswersAgain: after an answer, the same resume is sent again, first byte for byte, and
+// then by a new client. Each time the run must end as it did after the first, and the backend must
+// not be called.
 func TestTheSameAnswersAgain(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -208,8 +209,8 @@ func TestTheSameAnswersAgain(t *testing.T) {
 	})
 }
 
-// TestTwoEqualAnswersAtOnce: a person's click is sent several times at once. Only one of the equal
-// answers may reach the backend, and all must get the end of its run.
+// TestTwoEqualAnswersAtOnce: the request of one click is sent four times at once. Only one of the
+// four answers may reach the backend, and all four requests must get the end of that run.
 func TestTwoEqualAnswersAtOnce(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -268,9 +269,9 @@ func TestWhileAResumeRuns(t *testing.T) {
 	})
 }
 
-// TestTheClientLeavesInMidResume: the client leaves while the run with its answer continues. The
-// run must not be cancelled, and its end must be recorded. When the same answer is sent again, it
-// must get this end.
+// TestTheClientLeavesInMidResume: the client leaves while the run with its answer continues.
+// Holdpoint must not cancel the run, and must record how it ends. If the client sends the same
+// answer again, it must get this recorded end.
 func TestTheClientLeavesInMidResume(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {

@@ -7,15 +7,16 @@ import (
 	"testing"
 )
 
-// These tests run CrewAI behind ag_ui_crewai and a Holdpoint without settings for CrewAI. By
+// These tests run CrewAI behind ag_ui_crewai, and a Holdpoint without settings for CrewAI. By
 // default CrewAI announces a question only by a CUSTOM event on_interrupt. With
-// emit_interrupt_outcome it also sends the interrupt outcome. CrewAI accepts resume. If the answer
-// is cancelled or empty, it carries out its first option, so Holdpoint must not send such an
-// answer.
+// emit_interrupt_outcome it also sends the interrupt outcome. It reads answers from resume. If an
+// answer is cancelled or empty, CrewAI acts as if the person had chosen the first option of the
+// question. So Holdpoint must not send such an answer.
 
 const deletes = `delete_file {"path":"a.txt"}`
 
-// eachCrew runs test with both modes of CrewAI, and with each client that sends resume.
+// eachCrew runs test in both modes of CrewAI (with the interrupt outcome and without it), and with
+// each client that sends resume.
 func eachCrew(t *testing.T, env map[string]string, test func(t *testing.T, w world)) {
 	t.Helper()
 	s := need(t, "crewai", "1.0.0")
@@ -116,7 +117,8 @@ func TestCrewAITakesAMessageAfterTheAnswer(t *testing.T) {
 		c.finish(t, step{resume: c.answers(gives("rejected"))})
 		w.ran(t, c, deletes)
 	})
-	// This flow asks another question after the answer, so Holdpoint must not send the message.
+	// The flow two asks a second question after the first answer, so Holdpoint must not send the
+	// message.
 	eachCrew(t, nil, func(t *testing.T, w world) {
 		c := w.client(t, "two")
 		c.asksAbout(t, step{say: "go"}, 1)

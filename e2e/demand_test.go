@@ -19,8 +19,8 @@ var onDemand = map[stack]*demand{
 	{"adk", "0.6.5"}: {}, {"adk", "0.7.1"}: {}, {"adk", "0.11.0"}: {}, {"crewai", "1.0.0"}: {}, {"agno", "2.9.0"}: {}, {"agno", "3.1.10"}: {}, {"mastra", "1.1.2"}: {}, {"langgraph-server", "1.5.1"}: {}, {"langgraph-server-py", "0.16.7"}: {}, {"ag2", "1.2.1"}: {}, {"aegra", "0.6.0"}: {}, {"tanstack", "0.58.0"}: {},
 }
 
-// A demand is what is known about a stack in onDemand. After a test has needed the stack, it has
-// the stack's server or the error.
+// A demand is the state of a stack in onDemand. Once a test has needed the stack, it has the
+// running server or the error.
 type demand struct {
 	installed, started sync.Once
 	server             *server
@@ -67,8 +67,8 @@ func (d *demand) install(s stack) {
 	})
 }
 
-// installAhead installs, in the background, the stacks that later tests need. It does nothing if
-// -run selects tests.
+// installAhead installs, in the background, the stacks that later tests need. If the flag -run
+// selects tests, it does nothing.
 func installAhead() {
 	if f := flag.Lookup("test.run"); f != nil && f.Value.String() != "" {
 		return

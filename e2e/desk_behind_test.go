@@ -10,8 +10,9 @@ import (
 )
 
 // behind returns the client of a chat that comes back after its question was decided elsewhere. The
-// client has its old messages, but one of them has another id. It also has the user's own answer
-// says, which was too late. CopilotKit leaves such an answer in the history.
+// client has its old messages, but the id of its last assistant message has changed. The messages
+// also contain the user's own answer, says, which came too late. CopilotKit leaves such an answer
+// in the history.
 func (c *client) behind(t *testing.T, says any) *client {
 	t.Helper()
 	said, err := json.Marshal(says)
@@ -42,10 +43,10 @@ func (c *client) behind(t *testing.T, says any) *client {
 	return again
 }
 
-// TestChatsThatAreBehind: a decision of the desk has been carried out, and the chat comes back
-// twice with its old history. The backend must not be called. The chat's next message must follow
-// the messages of the record. The action must have run once, and the history that the backend gets
-// must be in order.
+// TestChatsThatAreBehind: the desk's decision has been carried out. Then the chat comes back twice
+// with its old history and no new message, and the backend must not be called. When the chat sends
+// its next message, Holdpoint must put the messages that it has recorded before it. The action must
+// have run once, and the history that the backend gets must be in order.
 func TestChatsThatAreBehind(t *testing.T) {
 	t.Parallel()
 	for _, f := range deskFamilies(t) {

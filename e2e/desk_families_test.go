@@ -31,25 +31,25 @@ type deskFamily struct {
 	client func(t *testing.T, w world) *client
 	// says returns a step that sends the order to the agent.
 	says func(c *client, order string) step
-	// These are orders for says. After the order one, the backend asks about a.txt. After two, it
-	// asks about a.txt and b.txt at the same time. After again, it asks about a.txt, and after the
-	// answer about b.txt. An order is "" if the backend cannot do that.
+	// These are orders for says. Order one makes the backend ask about a.txt. Order two makes it
+	// ask about a.txt and b.txt at the same time. Order again makes it ask about a.txt, and, after
+	// the answer, about b.txt. An order is "" if the backend cannot do that.
 	one, two, again string
 	// yes and no are the payloads that approve and deny a call.
 	yes, no any
-	// because means that a denial can contain a reason, which the model then gets.
+	// because: true means that a denial can contain a reason, which the backend gives to the model.
 	because bool
-	// ran checks that exactly these files were deleted, each of them once.
+	// ran checks that the backend deleted exactly these files, each of them once.
 	ran  func(t *testing.T, w world, c *client, files ...string)
 	gate *turnstile // between the Holdpoint and the backend, set by the test
-	// anew means that an ordinary message starts the flow from the beginning, so the flow asks
-	// again.
+	// anew: true means that an ordinary message starts the flow from the beginning, so the flow
+	// asks its question again.
 	anew bool
-	// brief means that TestFamiliesKilledAtTheDesk leaves this family out, because it plays another
-	// mode or version of the framework.
+	// brief: true means that TestFamiliesKilledAtTheDesk leaves this family out, because another
+	// family has the same framework in another mode or version.
 	brief bool
-	// strays means that the user's late answer looks like the answer to an unknown question. If it
-	// is the last message of a request, Holdpoint refuses the request.
+	// strays: true means that the user's late answer looks like an answer to an unknown question.
+	// If this answer is the last message of a request, Holdpoint refuses the request.
 	strays bool
 }
 
@@ -68,8 +68,8 @@ func ranTools(t *testing.T, w world, c *client, files ...string) {
 	w.ran(t, c, want...)
 }
 
-// deskFamilies returns all frameworks but LangGraph and Agent Framework, which have tests of their
-// own.
+// deskFamilies returns the families of all frameworks except LangGraph's AG-UI adapter and Agent
+// Framework, which have tests of their own.
 func deskFamilies(t *testing.T) (list []deskFamily) {
 	t.Helper()
 	confirmed, refused := map[string]any{"confirmed": true}, map[string]any{"confirmed": false}
@@ -158,8 +158,8 @@ func deskFamilies(t *testing.T) (list []deskFamily) {
 	return append(list, askingByCalls(t)...)
 }
 
-// askingByCalls returns the backends that ask in a format of their own, without the interrupt
-// outcome, and LangGraph's own servers.
+// askingByCalls returns two kinds of backends: LangGraph's own servers, and backends that ask in a
+// format of their own, without the interrupt outcome.
 func askingByCalls(t *testing.T) []deskFamily {
 	t.Helper()
 	const two, again = "delete a.txt, delete b.txt", "delete a.txt then delete b.txt"
@@ -199,8 +199,9 @@ func askingByCalls(t *testing.T) []deskFamily {
 // at returns a world with the family's backend and the Holdpoint h.
 func (f *deskFamily) at(h *holdpoint) world { return world{b: f.b, h: h, version: f.version} }
 
-// decides answers the n-th question of an approval at the desk. It uses approve or deny if the
-// question offers them and says is the yes or the no, and otherwise the payload says.
+// decides answers the n-th question of an approval at the desk with the payload says. If says is
+// the family's yes or no, and the desk knows how to approve or deny the question, decides sends the
+// decision approve or deny instead of the payload.
 func (f *deskFamily) decides(t *testing.T, d *deskAPI, approval map[string]any, n int, says any) {
 	t.Helper()
 	q := approval["questions"].([]any)[n].(map[string]any)
@@ -214,8 +215,8 @@ func (f *deskFamily) decides(t *testing.T, d *deskAPI, approval map[string]any, 
 	}
 }
 
-// asked sends the order, whose run must ask n questions. It returns the client and the approval
-// that the desk shows for the questions.
+// asked makes a new client send an order. The run must end with n questions. asked returns the
+// client and the approval in which the desk shows these questions.
 func (f *deskFamily) asked(t *testing.T, d *deskAPI, order string, n int) (*client, map[string]any) {
 	t.Helper()
 	c := f.client(t, f.at(d.h))
@@ -227,7 +228,7 @@ func (f *deskFamily) asked(t *testing.T, d *deskAPI, order string, n int) (*clie
 	return c, a
 }
 
-// finished waits until the approval has ended. It must have ended as "finished", and without an
+// finished waits until the approval has ended, and checks that its end is "finished", without an
 // error.
 func (d *deskAPI) finished(t *testing.T, approval map[string]any) {
 	t.Helper()
@@ -236,8 +237,9 @@ func (d *deskAPI) finished(t *testing.T, approval map[string]any) {
 	}
 }
 
-// reloads plays a reload of the page: a new client without a new message. It must get the end of
-// the run, and the backend must not be called. reloads returns that client.
+// reloads plays a reload of the chat's page: a new client sends a request without a new message.
+// The request must get the end of the run, and the backend must not be called. reloads returns the
+// new client.
 func (f *deskFamily) reloads(t *testing.T, w world, c *client) *client {
 	t.Helper()
 	before := w.b.ledger(t, c.thread)
@@ -250,8 +252,8 @@ func (f *deskFamily) reloads(t *testing.T, w world, c *client) *client {
 	return again
 }
 
-// lives checks that an ordinary message continues the chat, and that no other file than these is
-// deleted.
+// lives checks that an ordinary message continues the chat, and that the backend has deleted only
+// these files.
 func (f *deskFamily) lives(t *testing.T, w world, c *client, files ...string) {
 	t.Helper()
 	if f.anew {
@@ -265,9 +267,9 @@ func (f *deskFamily) lives(t *testing.T, w world, c *client, files ...string) {
 	f.ran(t, w, c, files...)
 }
 
-// inOrder checks a list of messages. No message may be there twice. Each result must come once,
-// after its call and before the user's next message. A call may lack a result if it is the
-// backend's own question, which ADK leaves in the history.
+// inOrder checks a list of messages. No message id may occur twice. Each tool call must have one
+// result, which comes after the call and before the user's next message. There is one exception:
+// ADK asks its question by a tool call, and leaves that call in the history without a result.
 func inOrder(t *testing.T, messages []event) {
 	t.Helper()
 	seen, open := map[string]bool{}, map[string]string{}
@@ -455,7 +457,8 @@ func (g *turnstile) hold(where string) <-chan struct{} {
 	return g.inside
 }
 
-// comes records a request, and returns where to hold it and the channel to close then.
+// comes records a request. It returns the place at which the turnstile must hold the request, or
+// "", and the channel to close when it is held.
 func (g *turnstile) comes(method string, body []byte) (holds string, inside chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -473,7 +476,7 @@ func (g *turnstile) comes(method string, body []byte) (holds string, inside chan
 	return holds, inside
 }
 
-// history returns the messages of the thread's last request that reached the backend.
+// history returns the messages in the last request of the thread that reached the turnstile.
 func (g *turnstile) history(thread string) []event {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -526,11 +529,11 @@ func (g *turnstile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// TestFamiliesKilledAtTheDesk: the desk decides, and Holdpoint is killed at one of three moments.
-// First: before the decision is claimed. The next process must carry it out. Second: after the
-// claim, before the backend has the answer. Third: after the backend has carried out the answer,
-// before a client learns the result. In the second and third case nobody knows whether the action
-// ran, so the answer must not be sent again.
+// TestFamiliesKilledAtTheDesk: a person decides at the desk, and Holdpoint is killed at one of
+// three moments. The first is before Holdpoint claims the decision: the next process must carry it
+// out. The second is after the claim, before the backend has the answer. The third is after the
+// backend has carried out the answer, before a client learns the result. At the second and third
+// moment nobody knows whether the action ran, so the next process must not send the answer again.
 func TestFamiliesKilledAtTheDesk(t *testing.T) {
 	t.Parallel()
 	var all sync.WaitGroup
@@ -558,7 +561,7 @@ func killedAtTheDesk(t *testing.T, f deskFamily) {
 	for key, value := range f.env {
 		env[key] = value
 	}
-	// With this setting the first process sends no decisions by itself.
+	// With this setting the first process records decisions at the desk, but does not send them.
 	quiet := map[string]string{"HOLDPOINT_DESK_CARRY_WITHIN": "0"}
 	d := newDeskOf(t, g.URL, env, quiet)
 	c, a := f.asked(t, d, f.one, 1)

@@ -77,8 +77,8 @@ func TestDeskShowsWhatInterruptAsks(t *testing.T) {
 	}
 }
 
-// TestDeskShowsWhatInterruptAsksOfAServer does the same with LangGraph's own servers. Holdpoint
-// makes the ids of their questions.
+// TestDeskShowsWhatInterruptAsksOfAServer checks the same as TestDeskShowsWhatInterruptAsks, with
+// LangGraph's own servers. For their questions Holdpoint makes the ids.
 func TestDeskShowsWhatInterruptAsksOfAServer(t *testing.T) {
 	t.Parallel()
 	type scene struct {
@@ -133,8 +133,8 @@ func TestDeskShowsWhatInterruptAsksOfAServer(t *testing.T) {
 	})
 }
 
-// said returns, in one line, the fields that the desk shows of what the agent sent with the
-// question.
+// said returns, in one line, what the desk shows of a question as the agent's own statements: each
+// field and its value.
 func said(q map[string]any) string {
 	statements, _ := q["statements"].([]any)
 	line := ""

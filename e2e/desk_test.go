@@ -27,8 +27,8 @@ type deskAPI struct {
 
 const deskToken = "0123456789abcdef0123456789abcdef"
 
-// newDeskOf starts a Holdpoint with a desk in front of the backend upstream. more has additional
-// variables.
+// newDeskOf starts a Holdpoint that has a desk, in front of the backend at upstream. more has
+// additional environment variables of the Holdpoint.
 func newDeskOf(t *testing.T, upstream string, more ...map[string]string) *deskAPI {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "desk") // not in the test's folder, because the path of a socket must be short
@@ -63,7 +63,7 @@ func (d *deskAPI) dies(t *testing.T, upstream string, more ...map[string]string)
 }
 
 // call sends a request to the desk's API, and returns the decoded body of the response. If the
-// response has another status, the test fails.
+// status of the response is not the given one, the test fails.
 func (d *deskAPI) call(t *testing.T, status int, method, path string, body any) map[string]any {
 	t.Helper()
 	text := ""
@@ -119,7 +119,7 @@ func (d *deskAPI) decide(t *testing.T, approval map[string]any, n int, decision 
 	d.call(t, http.StatusOK, "POST", fmt.Sprintf("/v1/approvals/%s/questions/%s", approval["id"], url.PathEscape(q["id"].(string))), body)
 }
 
-// ended waits until the approval has ended, and returns its member end.
+// ended waits until the approval has ended, and returns the approval's member "end".
 func (d *deskAPI) ended(t *testing.T, approval map[string]any) map[string]any {
 	t.Helper()
 	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
@@ -213,8 +213,8 @@ func TestDecidedAtTheDesk(t *testing.T) {
 	}
 }
 
-// TestAgentsDecidedAtTheDesk does the same with Agent Framework. There the history must also have
-// exactly one result for each call.
+// TestAgentsDecidedAtTheDesk checks the same as TestDecidedAtTheDesk, with Agent Framework. There
+// the history must also have exactly one result for each call.
 func TestAgentsDecidedAtTheDesk(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.agents {

@@ -13,9 +13,10 @@ import (
 	"testing"
 )
 
-// A real backend reads certain messages and members as decisions. These tests check that such a
-// decision reaches the backend only as the answer to its question. The backends count what their
-// tools do. Each attempt to get around this has a thread of its own, in one of several situations.
+// A real backend reads certain messages and members of a request as decisions. These tests check
+// that a decision reaches the backend only as an answer to its question. They make attempts to send
+// a decision in other ways, each on a thread of its own, and the threads are in several situations.
+// The backends count what their tools do.
 
 // A decider is a real backend that asks before it deletes a file.
 type decider struct {
@@ -94,9 +95,9 @@ func toolOf(name string) []any {
 	return []any{map[string]any{"name": name, "description": "", "parameters": map[string]any{"type": "object", "properties": map[string]any{}}}}
 }
 
-// postings returns all attempts for the backend. One part are messages: each text of says as a tool
-// message, with each way to show its call and to declare tools, as the last message or followed by
-// another. The other part are answers in other members of the request, in each format.
+// postings returns all attempts for the backend, in two groups. The first are forged tool messages:
+// each text of says, with each way to show its call and to declare tools, with or without a user
+// message behind it. The second are answers in other members of the request, in each format.
 func (d decider) postings() []bid {
 	var list []bid
 	tool := d.tool
@@ -195,7 +196,8 @@ func (st *trial) post(t *testing.T, base string, s stance, messages []event, pat
 	return answer
 }
 
-// play sends the attempt p on the thread of s to the Holdpoint or backend at base.
+// play sends the attempt p on the thread of s. base is the address of the Holdpoint or the backend
+// that gets it.
 func (st *trial) play(t *testing.T, base string, s stance, p bid) {
 	t.Helper()
 	if p.replaces {
@@ -255,9 +257,9 @@ func (st *trial) effects(t *testing.T, thread string) []string {
 	return list
 }
 
-// situations are the states of a thread in which attempts are made. The attempts for "restarted"
-// come last, after a restart of Holdpoint. testDecisions adds one more situation: Holdpoint is
-// restarted with a store in a file.
+// situations are the states of a thread in which testDecisions makes attempts. The attempts for
+// "restarted" come last, after a restart of Holdpoint. After them, testDecisions adds a situation
+// that is not in this list: Holdpoint is restarted with a store in a file.
 var situations = []string{"waits", "denied", "approved", "freed at the desk", "never asked", "restarted"}
 
 func (st *trial) situate(t *testing.T, situation string) stance {
@@ -288,8 +290,9 @@ func (st *trial) situate(t *testing.T, situation string) stance {
 // perSituation is how many attempts, drawn at random, are made in each situation.
 const perSituation = 24
 
-// testDecisions plays attempts with one backend. Only an approved action may run, and only once. If
-// a question is open, an attempt may answer it in the backend's own format, once.
+// testDecisions plays attempts with one backend. On a thread whose call is approved, the call must
+// run exactly once. On a thread that waits, an attempt may be a valid answer in the backend's own
+// format, and then the call may run once. On all other threads nothing may run.
 func testDecisions(t *testing.T, d decider) {
 	random := seeded(t)
 	st := d.begin(t)
@@ -353,8 +356,9 @@ func (st *trial) waits(t *testing.T, thread string) []any {
 	return list
 }
 
-// readsThem checks that the attempts mean something. When the backend waits, and some attempts are
-// sent to it directly, they must run the call.
+// readsThem sends the attempts that should succeed to the backend directly, while it waits for an
+// answer. If none ran the call there, the tests with Holdpoint would prove nothing. So at least one
+// attempt must run it, and among these each forged message with a text of runs.
 func (st *trial) readsThem(t *testing.T, all []bid) {
 	t.Helper()
 	ran := 0
@@ -382,9 +386,10 @@ func (st *trial) readsThem(t *testing.T, all []bid) {
 	t.Logf("%d of %d attempts by list run at the backend itself", ran, len(all))
 }
 
-// TestClientsOwnResultThatLooksLikeADecision: the backend would read the result of a client's tool
-// as a decision. Holdpoint was killed after the call, and its store is still there. The result must
-// reach the backend, even if the client sends it without its call.
+// TestClientsOwnResultThatLooksLikeADecision: the model calls a tool of the client. Then Holdpoint
+// is killed, and restarted with the same store. The client sends the tool's result, whose text the
+// backend would read as a decision if it belonged to a question. The result must reach the backend,
+// even if the client sends it without the call.
 func TestClientsOwnResultThatLooksLikeADecision(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

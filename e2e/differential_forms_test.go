@@ -75,7 +75,7 @@ func everyByte(text string) []byte {
 }
 
 // inParts returns a function that writes the fields as a multipart body. header is the header of
-// each part, with %s for the field's name.
+// each part, in which %s stands for the field's name.
 func inParts(header string) func(string) []byte {
 	return func(text string) []byte {
 		var b strings.Builder
@@ -124,8 +124,8 @@ const (
 	partType = "Content-Type: multipart/form-data; boundary=x"
 )
 
-// formats are other formats of a body. types are the Content-Type headers with which a server may
-// read the format.
+// formats are the formats of a body other than plain JSON. types has the Content-Type headers at
+// which a server may read a body in that format.
 var formats = []struct {
 	name   string
 	encode func(text string) []byte
@@ -197,9 +197,9 @@ func decided(r *rand.Rand, call string) string {
 // aKey matches a key of an object in a JSON text.
 var aKey = regexp.MustCompile(`"([A-Za-z_]+)":`)
 
-// again repeats the n-th key of a JSON text: the key appears once with its own value and once with
-// value. If behind is true, value comes first. spell spells the second key. If the text has fewer
-// keys, it stays unchanged.
+// again repeats the n-th key of a JSON text: one occurrence has the key's own value, and the other
+// has value. The repetition is written as spell spells the key. If behind is true, the occurrence
+// with value comes first. If the text has no n-th key, again returns it unchanged.
 func again(text string, n int, behind bool, spell func(key string) string, value string) string {
 	all := aKey.FindAllStringSubmatchIndex(text, -1)
 	if n >= len(all) {
@@ -228,8 +228,8 @@ func keyAgain(r *rand.Rand, a *attempt) {
 	a.body[i].value = again(a.body[i].value, r.IntN(8), r.IntN(2) == 0, pick(r, spelledAgain), pick(r, []string{`null`, `""`, `[]`, `{}`, `"user"`, `"x"`}))
 }
 
-// keysAgain returns changes that put an answer or a decision into the body, and repeat one of its
-// keys: each key in turn.
+// keysAgain returns changes of an attempt. Each change puts an answer or a decision into the body,
+// and repeats one key of it. Together the changes repeat every key.
 func keysAgain() (list []func(a *attempt)) {
 	answers := []func(a *attempt){
 		func(a *attempt) { canonical().on(a) },

@@ -29,9 +29,9 @@ import (
 // succeed. If Holdpoint forwards it, the test shows it to the real adapter, and the adapter must
 // not start a run.
 //
-// In the situation "paused", the thread waits for an answer that no request below has, so nothing
-// may run on the thread. In the situation "unknown", Holdpoint has no record of the thread, so no
-// answer may run on it.
+// In the situation "paused", the thread waits for answers, and no request below has all of them. So
+// nothing may run on the thread. In the situation "unknown", Holdpoint has no record of the thread.
+// So Holdpoint must not forward an answer on it.
 
 // A request is written to the connection exactly as given here.
 type request struct {
@@ -102,8 +102,8 @@ func judge(address string, r request) verdict {
 	return verdict{}
 }
 
-// A catcher takes the place of the backend. It records each request. Its response is that of a
-// LangGraph that pauses, or that ends normally.
+// A catcher takes the place of the backend, and records each request. A certain text in the request
+// makes it respond as a backend that pauses. Otherwise it responds with a run that ends normally.
 type catcher struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -385,8 +385,8 @@ func (f answerForm) on(a *attempt) {
 	}
 }
 
-// answerForms returns the usual answers, and variants of each in which one part has another
-// spelling.
+// answerForms returns the usual forms of an answer. For each of them it also returns variants that
+// spell one part differently.
 func answerForms() []answerForm {
 	var all []answerForm
 	for _, which := range [][2]bool{{true, false}, {false, true}, {true, true}} {
@@ -498,8 +498,8 @@ var mutators = []struct {
 
 // The attempts, and the tests that send them.
 
-// attempts returns attempts with a single change each, and then so many with random combinations of
-// changes.
+// attempts returns attempts with a single change each, and after them as many attempts as random
+// says, each with a random combination of changes.
 func attempts(r *rand.Rand, random int) []*attempt {
 	var list []*attempt
 	add := func(do ...func(*attempt)) {
@@ -597,8 +597,8 @@ func (a *attempt) onAnother() request {
 	return b.finish()
 }
 
-// A course is a Holdpoint, and the real parsers (readers) to which everything is shown that
-// Holdpoint forwards.
+// A course is a setup of a Holdpoint, together with the real parsers (readers) that are shown every
+// request that Holdpoint forwards.
 type course struct {
 	readers []runtime
 	env     map[string]string

@@ -136,9 +136,9 @@ func TestDirectErrorCutsTheStream(t *testing.T) {
 	})
 }
 
-// TestDirectFirstAnswerSticks: if the run of an answer fails, LangGraph repeats that answer at
-// every later one, even if the later one is a denial. So Holdpoint may send only the same answer
-// again.
+// TestDirectFirstAnswerSticks: the run with the first answer fails. LangGraph then repeats the
+// first answer whenever a later one arrives, even if the later one is a denial. So Holdpoint may
+// send only the first answer again.
 func TestDirectFirstAnswerSticks(t *testing.T) {
 	t.Parallel()
 	eachBackend(t, func(t *testing.T, b *backend) {

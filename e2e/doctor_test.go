@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestDoctorAsksRealBackends: real servers must accept the one request that `holdpoint doctor`
-// sends. Its report about their response must be correct.
+// TestDoctorAsksRealBackends: `holdpoint doctor` sends one request to a real server. The server
+// must accept it, and doctor must report correctly on the response.
 func TestDoctorAsksRealBackends(t *testing.T) {
 	t.Parallel()
 	graphs, agno := need(t, "langgraph", newestLangGraph).base()+"/default", need(t, "agno", "3.1.10").base()+"/default/agui"

@@ -187,11 +187,11 @@ func (s *sentThreads) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestAGUIClientBeforePythonBackends: AGUI.Client writes no ids into a user's messages. Most Python
-// backends refuse such a request. They must do so with the same text with and without Holdpoint,
-// and nothing may run. If the application sets the ids, the first message must work as it does
-// without Holdpoint. Agent Framework requires no ids: with Holdpoint its questions must be asked,
-// and an approved action must run once. Without Holdpoint nothing runs there.
+// TestAGUIClientBeforePythonBackends: AGUI.Client sends a user's messages without ids. Most Python
+// backends refuse such a request. The refusal must have the same text with and without Holdpoint,
+// and nothing may run. If the application sets the ids itself, its first message must work as it
+// does without Holdpoint. Agent Framework requires no ids. There a question must be asked through
+// Holdpoint, and an approved action must run once, although nothing runs without Holdpoint.
 func TestAGUIClientBeforePythonBackends(t *testing.T) {
 	t.Parallel()
 	type place struct {

@@ -11,9 +11,9 @@ import (
 )
 
 // TestTwoHoldpointsBeforeDotNet: two Holdpoints without settings are in series in front of
-// AGUI.Server. The stream that the outer one gets has the host's rawEvent and the inner one's
-// question. The client must get the question once, an answer must be carried out once, and the chat
-// must continue. This must hold with and without declared tools.
+// AGUI.Server. The outer Holdpoint gets a stream that has both the host's rawEvent and the question
+// of the inner Holdpoint. The client must get one question, an answer must be carried out once, and
+// the chat must continue. This must hold with and without declared tools.
 func TestTwoHoldpointsBeforeDotNet(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)

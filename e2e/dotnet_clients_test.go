@@ -86,7 +86,8 @@ type dotnetChat struct {
 // say sends a message. Its words tell the host's model what to do.
 func (c *dotnetChat) say(words string) { c.take(c.Say(words)) }
 
-// answer answers the open questions until none is open, or five times.
+// answer answers the open questions. If the run with the answers asks again, it answers again, at
+// most five times in all.
 func (c *dotnetChat) answer(approve func(n int) bool) {
 	for tries := 0; len(c.last.Questions) > 0 && tries < 5; tries++ {
 		c.take(c.Answer(c.last.Questions, approve))
@@ -199,15 +200,15 @@ type dotnetEnd struct {
 	says    string
 }
 
-// worse reports whether the chat ended worse than another one. If the other one ended right, an
-// error that the application got is worse. If an action ran without a question in the other chat,
-// it is not worse that an approved action did not run.
+// worse reports whether the chat ended worse than the chat than. An error that the application got
+// counts only if than ended without any fault. An approved action that did not run does not count
+// if in than an action ran without a question.
 func (e dotnetEnd) worse(than dotnetEnd) bool {
 	right := than == dotnetEnd{says: than.says}
 	return e.unsafe && !than.unsafe || e.dead && !than.dead || e.missing && !than.missing && !than.unasked || right && e.told
 }
 
-// play plays a scene at the address, and two ordinary messages after it. It returns how the chat
+// play plays a scene at the address, and then sends two ordinary messages. It returns how the chat
 // ended.
 func (p dotnetPair) play(s dotnetScene, address string, restarted string, keepsThread, through bool, ledger *scripted.Ledger) dotnetEnd {
 	var at atomic.Pointer[string]
@@ -293,9 +294,10 @@ func (r rerouted) RoundTrip(req *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(to)
 }
 
-// TestDotNetClients plays every scene with every pair, both with a thread that the application
-// keeps and without one. No chat may end worse through Holdpoint than without it. If
-// E2E_DOTNET_TABLE names a file, the test writes a table of the results into it.
+// TestDotNetClients plays every scene with every pair of a client and a host. It plays each scene
+// twice: the application keeps a thread, and it keeps none. No chat may end worse through Holdpoint
+// than without it. If E2E_DOTNET_TABLE names a file, the test writes a table of the results into
+// it.
 func TestDotNetClients(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

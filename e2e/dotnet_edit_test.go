@@ -71,10 +71,11 @@ func TestDotNetEdits(t *testing.T) {
 	}
 }
 
-// TestDotNetEditsOnANewThread: a program with the SDK's client keeps no thread, and edits the call
-// that it approves. The edited call must run once, however often the answer is sent. If the client
-// gets Holdpoint's question, its id finds the question. If the client gets the host's own form
-// (HOLDPOINT_CLIENT=native), the id and tool of the call and the id of the user's message find it.
+// TestDotNetEditsOnANewThread: a program with the SDK's client keeps no thread. It edits the call
+// that it approves, and sends this answer on a new thread. The edited call must run once, however
+// often the answer is sent. If the client got Holdpoint's form of the question, Holdpoint finds the
+// question by its id. If the client got the host's own form (HOLDPOINT_CLIENT=native), Holdpoint
+// finds it by the id and the tool of the call and by the id of the user's message.
 func TestDotNetEditsOnANewThread(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)
@@ -125,9 +126,9 @@ func TestDotNetEditsOnANewThread(t *testing.T) {
 	}
 }
 
-// TestDotNetEditsAtTheDesk: with a host that runs the arguments of an answer, a person at the desk
-// may change the arguments of a call. The changed call must run once, and the audit must mark the
-// change.
+// TestDotNetEditsAtTheDesk: if a .NET host uses the arguments of an answer, a person at the desk
+// may change the arguments of a call. The changed call must run once, and the audit log must record
+// that the person changed it.
 func TestDotNetEditsAtTheDesk(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)

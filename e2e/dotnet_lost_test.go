@@ -108,8 +108,8 @@ func (c *handChat) says(words, members string) (status int, told string) {
 	return c.run(members)
 }
 
-// entries returns the member resume of a body. It has an entry for each of the questions, with the
-// members in rest.
+// entries returns the member resume of a body. It has one entry for each id of asked, and each
+// entry ends with the members in rest.
 func entries(asked []string, rest string) string {
 	var list []string
 	for _, id := range asked {
@@ -341,9 +341,10 @@ func TestDotNetWordsAfterALostQuestion(t *testing.T) {
 	}
 }
 
-// freeTurn makes the model call the client's tool and a tool that needs no approval. The host asks
-// no question. It runs the second call when it gets the result of the client's call. freeTurn
-// returns that result, and the member tools with the client's tool.
+// freeTurn makes the model call two tools: one of the client, and one of the host that needs no
+// approval. The host asks no question. It runs its own tool when it gets the result of the client's
+// tool. freeTurn returns that result, and the member tools of a body that declares the client's
+// tool.
 func (c *handChat) freeTurn(sdk bool) (result, tools string) {
 	c.t.Helper()
 	tool := "get_location"
@@ -357,11 +358,12 @@ func (c *handChat) freeTurn(sdk bool) (result, tools string) {
 	return fmt.Sprintf(`{"id":%q,"role":"tool","toolCallId":%q,"content":"Tuesday Street"}`, fresh("result"), c.calls[0]), tools
 }
 
-// TestHonestCallOfAContinuation: a run asks no question. Its model calls a tool that needs no
-// approval, and a tool of the client. When the client sends the result of its own call, Holdpoint
-// must keep the other call in the request, and the host must run it as without Holdpoint. This must
-// also hold on another thread, and if a text follows the result. After a restart Holdpoint does not
-// know the call, so the call must not reach the host, and the chat must continue.
+// TestHonestCallOfAContinuation: a run asks no question. Its model calls two tools: one of the host
+// that needs no approval, and one of the client. The client then sends the result of its own tool.
+// Holdpoint must leave the call of the host's tool in the request, and the host must run it as it
+// does without Holdpoint. This must also hold on another thread, and if a text follows the result.
+// After a restart Holdpoint does not know the host's call. Then this call must not reach the host,
+// and the chat must continue.
 func TestHonestCallOfAContinuation(t *testing.T) {
 	t.Parallel()
 	backends := newManyBackends(t)

@@ -13,9 +13,9 @@ import (
 )
 
 // TestAnswerOnAnotherThreadAtAnotherReplica: a .NET client uses a new thread for each run. It gets
-// a question through one Holdpoint, and answers through another one on the same store, or through
-// the one that replaced the first. An approved call must run once, however often it is answered. A
-// denied call must not run.
+// a question through a first Holdpoint, and answers through a second one. The second shares the
+// store of the first, or replaces the first. An approved call must run once, however often it is
+// answered. A denied call must not run.
 func TestAnswerOnAnotherThreadAtAnotherReplica(t *testing.T) {
 	t.Parallel()
 	for _, s := range durableStores() {

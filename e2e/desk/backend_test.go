@@ -61,7 +61,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var s script
 	for _, m := range in.Messages {
 		if m.Role == "user" {
-			// A message that is not JSON of a script is an ordinary message.
+			// A message that is not the JSON of a script is an ordinary message.
 			_ = json.Unmarshal([]byte(m.Content), &s)
 		}
 	}

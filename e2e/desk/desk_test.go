@@ -24,7 +24,8 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// patience is the longest wait for something that must happen. No test expects it to happen faster.
+// patience is how long tests wait for something that must happen. No test checks that it happens
+// sooner.
 const patience = 90 * time.Second
 
 // patienceFor returns how long a scene may take. The scenes in the file languages look at every
@@ -128,7 +129,8 @@ func newBackendStage(t *testing.T) stage {
 	return s
 }
 
-// tokenFile writes the desk's token file with a line for each of people, and returns its path.
+// tokenFile writes the desk's token file, with a line for each entry of people, and returns the
+// path of the file.
 func tokenFile(t *testing.T) string {
 	t.Helper()
 	var lines strings.Builder
@@ -221,7 +223,8 @@ func startDriver(t *testing.T, chromium string) *driver {
 	return d
 }
 
-// play plays the scene name in the file of scenes/. It returns what was wrong, or "".
+// play plays one scene: the one called name in a file of the folder scenes. It returns what was
+// wrong, or "".
 func (d *driver) play(t *testing.T, file, name string, s stage) (complaint string) {
 	t.Helper()
 	c := make(chan answer, 1)

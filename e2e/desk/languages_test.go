@@ -13,9 +13,9 @@ import (
 	"holdpoint/internal/desk/page"
 )
 
-// pseudoLanguage is the code of a language that only these tests have. Its texts are the English
-// texts, made longer, in letters that no other text of the page uses, and written from right to
-// left. So a text that the page does not translate is noticed.
+// pseudoLanguage is the code of a language that only these tests have. Its texts are made from the
+// English ones: they are longer, they use letters that no other text of the page has, and they are
+// written from right to left. So the tests notice any text that the page does not translate.
 const pseudoLanguage = "qps"
 
 // newPseudoStage returns a stage whose page also has the pseudo-language. The test itself serves

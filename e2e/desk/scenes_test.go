@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A scene is a scene (a function) in a JavaScript file of scenes/.
+// A scene names one scene: a function in a JavaScript file of the folder scenes.
 type scene struct{ file, name string }
 
 // policies has the policy file of each scene in which some people have fewer rights. In the other
@@ -148,8 +148,8 @@ func TestDesk(t *testing.T) {
 }
 
 // TestPictures: the folder docs/desk must contain exactly the pictures that docs/desk-page.md
-// shows. The test does not compare their content, because each machine draws letters differently.
-// With -update it writes them.
+// shows. The test does not compare what the pictures show, because each machine draws letters
+// differently. With the flag -update, the test writes the pictures anew.
 func TestPictures(t *testing.T) {
 	text, err := os.ReadFile("../../docs/desk-page.md")
 	if err != nil {

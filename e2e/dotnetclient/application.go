@@ -9,13 +9,14 @@ type Application struct {
 	// Options returns the options of a run. If it is nil, runs have no options. If the program
 	// makes new options for each run, each run gets a new thread, unless the options set Thread.
 	Options func() *Options
-	// ToolAnswers makes the program send each answer in a message of its own with the role tool, as
-	// the sample of Agent Framework does. Otherwise one user message contains all answers.
+	// ToolAnswers: true means that the program sends each answer in a message of its own with the
+	// role tool, as the sample of Agent Framework does. Otherwise one user message contains all
+	// answers.
 	ToolAnswers bool
-	// DropsThrown makes the program keep nothing of a run that threw, like a program that adds a
-	// response only when it has ended.
+	// DropsThrown: true means that the program keeps nothing of a run that threw. Real programs do
+	// this if they add a response only after it has ended.
 	DropsThrown bool
-	// NewID returns an id for each message that the program adds. If it is nil, messages have no
+	// NewID returns the id of a message that the program adds. If NewID is nil, messages have no
 	// id.
 	NewID func() string
 

@@ -82,8 +82,8 @@ func (c Connection) post(body netjson.Object, each func(event) error) error {
 	return readEvents(response.Body, each)
 }
 
-// called returns a tool call as a request's message has it. null is written if the call has no
-// arguments.
+// called returns a tool call in the format of a request's message. If the call has no arguments,
+// the text null is written for them.
 func called(c *Call, null string) netjson.Object {
 	arguments := null
 	if c.Arguments != nil {

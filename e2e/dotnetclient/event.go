@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// An event has all members that a client reads, of any event.
+// An event has the members that a client reads. Each type of event uses some of them.
 type event struct {
 	Type                      string
 	ThreadID, RunID           string

@@ -22,9 +22,9 @@ func (c InTreeClient) Stream(messages []*Message, options *Options, yield func(U
 	})
 }
 
-// run sends one request. Its thread is that of the options, or a new one. If a tool of the client
-// has run, the next request gets a new thread too, because the real client loses the thread that it
-// has stored.
+// run sends one request. It uses the thread of the options, or else a new thread. If a tool of the
+// client has run, the next request gets a new thread too, because the real client loses the thread
+// that it has stored.
 func (c InTreeClient) run(messages []*Message, options *Options, yield func(Update)) error {
 	thread := "thread_" + guid()
 	if options != nil && options.Thread != "" {
@@ -95,9 +95,9 @@ func (c InTreeClient) messages(messages []*Message) []netjson.Object {
 	return list
 }
 
-// assistant returns an assistant's message as a request has it. The reasoning becomes a message of
-// its own. The message itself has the last text and the calls. If it has none of these, it is left
-// out.
+// assistant returns an assistant's message in the format of a request. Its reasoning becomes a
+// separate message. The assistant's message has the last text and the calls. If it has neither text
+// nor calls, it is left out.
 func (c InTreeClient) assistant(m *Message) []netjson.Object {
 	var list []netjson.Object
 	var calls []netjson.Object

@@ -106,8 +106,8 @@ func (r *inTreeReading) toolCall(e event) error {
 	return nil
 }
 
-// resultValue parses a tool result as JSON. It throws if the text is not JSON, which is the case
-// for every denial.
+// resultValue parses a tool result as JSON. It throws if the text is not JSON. The text of a denial
+// never is.
 func resultValue(text string) (any, error) {
 	if text == "" {
 		return nil, nil

@@ -21,9 +21,9 @@ var (
 	MEAI1011 = Invoking{Denial: "Tool call invocation was rejected by the approver and must not be retried.", InPlace: true}
 )
 
-// stream carries out the approvals in the conversation, and sends the conversation. If the response
-// calls local tools, stream runs them and sends their results. It ends when a response calls no
-// local tool.
+// stream carries out the approvals in the conversation, and sends the conversation. While a
+// response calls local tools, stream runs them and sends their results. It returns after a response
+// that calls no local tool.
 func (f Invoking) stream(messages []*Message, options *Options, yield func(Update), send func([]*Message, func(Update)) error) error {
 	messages, err := f.decided(messages, options, yield)
 	if err != nil {
@@ -76,16 +76,16 @@ func openCalls(updates []Update, options *Options) (calls []*Call, runnable bool
 	return calls, runnable
 }
 
-// A decision is an answer. request is the message with the request that it answers, or nil if the
-// conversation does not have it.
+// A decision is an answer to a request for approval. request is the message that contains this
+// request, or nil if the conversation does not have it.
 type decision struct {
 	answer  *ApprovalAnswer
 	request *Message
 }
 
-// decided removes the requests and answers from a conversation. For each answer whose call has no
-// result, it adds the call and a result. It marks each call that it has carried out, so that later
-// the call's request and answer are ignored.
+// decided removes the requests for approval and the answers from a conversation. For each answer
+// whose call has no result yet, it adds the call and a result. It marks each call that it has
+// carried out, so that it ignores the request and the answer for this call in later runs.
 func (f Invoking) decided(messages []*Message, options *Options, yield func(Update)) ([]*Message, error) {
 	if !slices.ContainsFunc(messages, func(m *Message) bool { return slices.ContainsFunc(m.Contents, undecided) }) {
 		return messages, nil
@@ -127,7 +127,8 @@ func (f Invoking) decided(messages []*Message, options *Options, yield func(Upda
 	return slices.Insert(kept, at, made...), nil
 }
 
-// undecided reports whether c is a request or an answer, and its call has not been carried out yet.
+// undecided reports whether c is a request for approval or an answer to one, and its call has not
+// been carried out yet.
 func undecided(c Content) bool {
 	switch c := c.(type) {
 	case *ApprovalRequest:
@@ -138,8 +139,8 @@ func undecided(c Content) bool {
 	return false
 }
 
-// extract removes the requests and answers from the messages. at is the index at which the first
-// answer was. Messages that are empty, or that contained nothing else, are dropped.
+// extract removes the requests for approval and the answers from the messages. at is the index at
+// which the first answer was. It drops messages that were empty, or that are empty after this.
 func extract(messages []*Message) (kept []*Message, at int, approved, rejected []decision, err error) {
 	requests := map[string]*Message{}
 	executed := map[string]bool{}
@@ -194,8 +195,8 @@ func extract(messages []*Message) (kept []*Message, at int, approved, rejected [
 	return kept, at, approved, rejected, nil
 }
 
-// callMessages returns messages with the decided calls. Calls whose requests were in one message
-// get one message together.
+// callMessages returns messages with the decided calls. If the requests for several calls were in
+// one message, these calls are in one message too.
 func callMessages(list []decision) []*Message {
 	var messages []*Message
 	byID := map[string]*Message{}

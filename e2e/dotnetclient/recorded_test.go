@@ -55,7 +55,7 @@ func recordings(t *testing.T) []recording {
 	return list
 }
 
-// A player is an HTTP transport that responds with the responses of a recording.
+// A player is an HTTP transport that returns the responses of a recording, in their order.
 type player struct {
 	recording
 	got []string
