@@ -115,8 +115,8 @@ func TestFailedStreamIsVoid(t *testing.T) {
 	}
 }
 
-// TestChunksHoldSoManyFrames: each chunk of the origin must have at most the ordered number of
-// frames. Together the chunks must be the script.
+// TestChunksHoldSoManyFrames: the origin writes a script in chunks. No chunk may have more frames
+// than were ordered, and all chunks together must be the whole script.
 func TestChunksHoldSoManyFrames(t *testing.T) {
 	for _, per := range []int{1, 3, 1000} {
 		var wire strings.Builder

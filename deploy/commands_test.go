@@ -12,13 +12,14 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// stands are scripts. Each takes the place of one program that docs/operations.md uses, because
-// this test has no cluster and no Docker. Objects for a cluster are given to kubeconform instead.
-// The scripts note the names of the Deployments among them, so that a later command may name only
-// those.
+// stands are scripts, because this test has no cluster and no Docker. Each script takes the place
+// of one program that docs/operations.md uses. If a command sends objects to a cluster, its script
+// gives them to kubeconform. It also notes the names of the Deployments that were sent, and a later
+// command may name only these.
 var stands = map[string]string{
-	// "go" builds the binary from the root of the repository, and puts a script in its place. If
-	// the page starts that script without arguments, the binary runs until it logs "listening".
+	// "go" builds the binary from the root of the repository. At the path where the page expects
+	// the binary, it puts a script. If the page starts that script without arguments, the binary
+	// runs until it logs "listening".
 	"go": `test "$1 $2" = "build -o"
 		"$GO" -C "$ROOT" build -o "$PWD/real" "$4"
 		mkdir -p "$(dirname "$3")"

@@ -148,8 +148,9 @@ func checkOrder(t *testing.T, c composition) {
 	}
 }
 
-// checkAddresses checks each address that one service has of another one. It must name that service
-// and a port on which the service listens, and both must share a network.
+// checkAddresses checks each variable that gives one service the address of another. The address
+// must name the other service and a port on which that service listens. The two services must share
+// a network.
 func checkAddresses(t *testing.T, c composition) {
 	t.Helper()
 	for _, tt := range []struct{ from, variable, to, port string }{

@@ -48,9 +48,9 @@ func startDesk(t *testing.T, env ...string) string {
 }
 
 // TestDeskBehindOAuth2Proxy: behind oauth2-proxy, a caller of the desk must have the name with
-// which he logged in there. He cannot get another name, neither by headers through the proxy nor by
-// a request past the proxy. The desk's own page can make changes, and a page of another origin
-// cannot.
+// which he logged in at the proxy. Headers that he sends through the proxy must not give him
+// another name, and neither must a request past the proxy. The desk's own page can make changes,
+// and a page of another origin cannot.
 func TestDeskBehindOAuth2Proxy(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has more addresses of loopback than one: a peer that is not trusted needs one")

@@ -20,9 +20,9 @@ import (
 	"testing"
 )
 
-// checkout copies the tracked files from which the binary is built into a new folder, with their
-// present contents. The folder has no .git, so Go writes no commit into a binary that is built
-// there.
+// checkout makes a new folder with a copy of each file that Git tracks and from which the binary is
+// built. The copies have the present contents. The folder has no .git, so Go writes no commit into
+// a binary that is built there.
 func checkout(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -50,8 +50,8 @@ func checkout(t *testing.T) string {
 	return dir
 }
 
-// buildAsImage runs, in the folder dir, the line of the Dockerfile that builds the binary. It
-// returns the path of the binary.
+// buildAsImage builds the binary in the folder dir with the command of the Dockerfile. It returns
+// the path of the binary.
 func buildAsImage(t *testing.T, list instructions, dir, arch string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "holdpoint")

@@ -29,10 +29,10 @@ type rights struct {
 	Rules []struct{ APIGroups, Resources, ResourceNames, Verbs []string }
 }
 
-// TestInjectorManifests: the pods of the injector must be restricted, and one must keep running
+// TestInjectorManifests: the pods of the injector must be restricted, and one pod must keep running
 // while a node is drained. The webhook must get only pods of namespaces with the label, and never
-// the injector's own. The injector must have exactly the rights that it needs to make its
-// certificate, and none if cert-manager makes the certificate.
+// the injector's own pods. The injector must have exactly the rights that it needs to make its
+// certificate. If cert-manager makes the certificate, the injector must have no rights.
 func TestInjectorManifests(t *testing.T) {
 	for name, text := range injectors(t) {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestInjectorManifests(t *testing.T) {
 
 // withNumbers returns the objects with the number of the webhook's port in place of its name.
 // checkAround demands a number, because the port of a native sidecar cannot always be found by
-// name. The injector is a plain container, whose port can.
+// name. The port of the injector, which is a plain container, can be found by name.
 func withNumbers(objects []object) []object {
 	var list []object
 	for _, o := range objects {

@@ -9,8 +9,9 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// TestSides: on each kind of store, the store's own steps must find that the copies of Fill are
-// valid, and all steps of a tour must succeed.
+// TestSides: for each kind of store, the test fills a store with Fill, which copies threads. The
+// store must be able to read these copies. Then every step that the benchmark measures must
+// succeed.
 func TestSides(t *testing.T) {
 	const ended, waits = 700, 300
 	for name, tools := range map[string][]servers.Tool{"redis": {servers.RedisServer}, "postgres": {servers.PostgreSQL}, "bolt": nil} {

@@ -28,9 +28,11 @@ func eventsIn(t *testing.T, path string) (list []string) {
 	return list
 }
 
-// TestAuditOfTheBinary: the audit file must have the events of a question and its answer, even if
-// the file is rotated with HUP, if a second process uses it, and if the process is killed.
-// holdpoint audit verify must accept the chain, and must find the place if the chain was changed.
+// TestAuditOfTheBinary: a question is asked. A second process starts and waits for the audit file.
+// The file is moved away, HUP arrives, the question is answered, and Holdpoint is killed and
+// started again. The two files together must have every event of the question and its answer.
+// `holdpoint audit verify` must accept them. If a line is then removed or changed, it must name the
+// place.
 func TestAuditOfTheBinary(t *testing.T) {
 	upstream := httptest.NewServer(&asker{})
 	defer upstream.Close()

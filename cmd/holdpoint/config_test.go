@@ -244,8 +244,8 @@ func TestHeadersFile(t *testing.T) {
 	}
 }
 
-// TestRemovedVariables: for a variable of an earlier release, Holdpoint must report an error that
-// says what to set instead. The variable must not be one of this release.
+// TestRemovedVariables: if a variable of an earlier release is set, Holdpoint must report an error
+// that says what to set instead. No such variable may also be a variable of this release.
 func TestRemovedVariables(t *testing.T) {
 	known := map[string]bool{}
 	for _, v := range all() {
@@ -375,7 +375,7 @@ func TestEachSecretMayBeInAFile(t *testing.T) {
 			}
 		}
 	}
-	// There must be no variable with a secret that lacks its variable with _FILE.
+	// Each variable with a secret must also exist with the suffix _FILE.
 	known := map[string]bool{}
 	for _, v := range all() {
 		known[v.Name] = true

@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-// agentAt is the name of an environment variable. If it is set, this test binary runs as an agent
-// at the address in its value. The agent is a process of its own, so the test can stop and kill it.
-// It prints its address, and a line for each action.
+// agentAt is the name of an environment variable. If the variable is set, this test binary runs as
+// an agent that listens at the address in the variable. The agent is a process of its own, so the
+// test can stop and kill it. It prints its address, and a line for each action.
 const agentAt = "TEST_AGENT_AT"
 
 func init() {

@@ -15,7 +15,8 @@ import (
 )
 
 // TestDemoAtTheDesk: the terminal must show the address of the desk's page. After a decision on the
-// page, it must show that the run continues. The page must stay, with the decision, until Ctrl-C.
+// page, the terminal must show that the run continues. The page must stay, with the decision, until
+// Ctrl-C.
 func TestDemoAtTheDesk(t *testing.T) {
 	t.Parallel()
 	for decision, want := range map[string]string{"approve": "send_email was executed once", "deny": "send_email was not executed"} {

@@ -36,7 +36,7 @@ type caller struct {
 // body is not JSON.
 func (c caller) call(method, path string) (int, gjson.Result) { return c.send(method, path, "") }
 
-// send sends a request as call does, with the body sent.
+// send sends a request as call does. The parameter sent is the body of the request.
 func (c caller) send(method, path, sent string) (int, gjson.Result) {
 	c.Helper()
 	req, err := http.NewRequest(method, "http://desk"+path, strings.NewReader(sent))
@@ -237,8 +237,8 @@ func TestDesk(t *testing.T) {
 }
 
 // TestDeskBesideAnAnswer: the chat answers a question while the desk frees its thread. One of the
-// two must succeed, and the other must get an error. The audit must have exactly one end for each
-// question.
+// two must succeed, and the other must get an error. For each question, the audit must record
+// exactly once how it ended.
 func TestDeskBesideAnAnswer(t *testing.T) {
 	backend := &asker{}
 	upstream := httptest.NewServer(backend)
@@ -366,7 +366,8 @@ func TestDeskSettings(t *testing.T) {
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken}, ""},
 		{[]string{"DESK_LISTEN=unix:///run/desk.sock", "DESK_TOKEN=" + deskToken + "," + otherToken, "DESK_AUTH=token"}, ""},
 		{[]string{"DESK_LISTEN=127.0.0.1:7082", "DESK_TOKEN_FILE=" + file("# a\n"+deskToken+"\nann sha256:"+sum[1:]+"0\n")}, ""},
-		// Without a token, only the command run requires a terminal.
+		// The settings of a desk without a token are valid. Only the command `holdpoint run` also
+		// requires a terminal.
 		{[]string{"DESK_LISTEN=127.0.0.1:7082"}, ""},
 		{[]string{"DESK_LISTEN=[::1]:7082"}, ""},
 		{[]string{"DESK_LISTEN=:7082"}, "HOLDPOINT_DESK_TOKEN_FILE is not set, and the desk of HOLDPOINT_DESK_LISTEN admits nobody without a token"},
@@ -499,7 +500,8 @@ func TestDeskDecides(t *testing.T) {
 	away.Store(true)
 	id := decide("t2", "answer")
 	for refused.Load() == 0 || c.ok("GET", "/v1/approvals/"+id).Get("state").Str != "decided" {
-		// This waits until the claim is released. A kill before that would leave the answer in doubt.
+		// The loop waits until Holdpoint has released the claim. A kill before that would leave the
+		// answer in doubt.
 		time.Sleep(20 * time.Millisecond)
 	}
 	p.Process.Kill()

@@ -13,9 +13,9 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// TestDeskOfTwoAgents: two agents on one store ask the same question in threads with the same id,
-// each at the path / of its own backend. A decision for one agent must reach only that agent. The
-// question of the other agent must stay open.
+// TestDeskOfTwoAgents: two agents use one store. Each has its own backend, with the path /. Both
+// ask the same question in a thread with the same id. A decision for one agent must reach only that
+// agent. The question of the other agent must stay open.
 func TestDeskOfTwoAgents(t *testing.T) {
 	t.Parallel()
 	at := socket(t)

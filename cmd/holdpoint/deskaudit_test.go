@@ -25,7 +25,8 @@ func refunder(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	thread, answered := field(body, "threadId"), strings.Contains(string(body), `"interruptId"`)
 	if answered && thread == "given back" && r.Header.Get("X-Chat") == "" {
-		// The backend refuses a request that Holdpoint sends without the chat.
+		// The backend refuses a request that Holdpoint sends by itself, without a request of the
+		// chat.
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
@@ -56,8 +57,9 @@ func refunder(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Answers to questions. In its result, auditLines replaces the digest of an answer by a name such
-// as yes. docs/audit.md defines the digests.
+// These constants are payloads of answers. The audit has only a digest of each answer
+// (docs/audit.md). In the lines that auditLines returns, a name such as "yes" stands in place of
+// the digest.
 const (
 	auditYes    = `{"approved":true}`
 	auditNo     = `{"approved":false}`
@@ -66,7 +68,7 @@ const (
 )
 
 // auditLines returns the lines of an audit, keyed by thread. It leaves out the parts that differ
-// from run to run.
+// each time the test runs.
 func auditLines(t *testing.T, path string) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -125,8 +127,9 @@ func auditLines(t *testing.T, path string) map[string][]string {
 }
 
 // TestAuditOfTheDesk: a question can be decided at the desk in several ways. For each way, the
-// audit must have exactly the expected lines, in order, with door, approver and digests. The chain
-// must be valid. HOLDPOINT_AUDIT_PAYLOAD must be able to leave out the comments.
+// audit must have exactly the expected lines, in order. They name the door (chat or desk), the
+// approver and the digests. The chain must be valid. HOLDPOINT_AUDIT_PAYLOAD must be able to leave
+// out the comments.
 func TestAuditOfTheDesk(t *testing.T) {
 	t.Parallel()
 	for _, payload := range []string{"false", "none"} {
@@ -273,7 +276,8 @@ func (d auditDesk) playAll(audit string) {
 	d.run("given back", "", false)
 }
 
-// auditWant returns the expected lines of the audit, keyed by the name of the way.
+// auditWant returns the expected lines of the audit for each way to decide. The keys are the names
+// of the threads, which playAll names after the ways.
 func auditWant() map[string][]string {
 	const (
 		raised   = "interrupt.raised at chat | c1"
@@ -312,8 +316,8 @@ func auditWant() map[string][]string {
 			decided(" at desk by operator | c1 (cancel)"), sent(" at desk | c1 (cancel) at desk by operator", "interrupt.expired"),
 		),
 		"refused": {raised, "interrupt.freeing" + freed, "interrupt.withdrawn" + freed},
-		// The second decision comes too late. So the audit has the line before it, and then the
-		// refusal.
+		// The second decision comes too late. So the audit has the line that is written before a
+		// decision is made, and then the refusal.
 		"given up": slices.Concat(decided(approved), []string{
 			"interrupt.deciding at desk by operator | c1 denied (no)", "resume.refused RESUME_CONFLICT at chat | c1 denied (no)",
 			"interrupt.freeing" + freed, "interrupt.withdrawn" + freed,

@@ -109,7 +109,8 @@ type deskStore struct {
 	failover func()
 }
 
-// deskStores returns stores that still have a claim after a failover, keyed by the kind of server.
+// deskStores returns the stores whose second server has every confirmed write when it takes over,
+// so that no claim is lost. The keys are the kinds of server.
 func deskStores() map[string]func(t *testing.T) deskStore {
 	return map[string]func(t *testing.T) deskStore{
 		"redis": func(t *testing.T) deskStore {
@@ -138,10 +139,10 @@ func deskStores() map[string]func(t *testing.T) deskStore {
 	}
 }
 
-// TestStandbyThatMayForget: if a standby may lack the last writes at a failover, the store could
-// have the decision but not the claim of the answer that was sent. So Holdpoint must not send
-// decisions by itself with such a store: the chat's next request sends them. The approval must show
-// this before anybody decides, and the log must have a warning at start.
+// TestStandbyThatMayForget: some standbys may lack the last writes after a failover. Such a standby
+// may have a decision of the desk, but not the claim, which says that the answer was sent. With
+// these stores Holdpoint must not send decisions by itself: the chat's next request sends them. The
+// approval must show this before anybody decides, and the log must have a warning at start.
 func TestStandbyThatMayForget(t *testing.T) {
 	for name, begin := range map[string]func(t *testing.T) (store, remedy string){
 		"redis that does not wait": func(t *testing.T) (string, string) {

@@ -12,9 +12,10 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// TestReplicasOfTheDesk: two processes serve one agent on one store, and the desk of the second
-// process decides. The first process must send the decision in two cases: the second process cannot
-// reach its backend, or the backend of the first process holds the question in its own process.
+// TestReplicasOfTheDesk: two processes serve one agent on one store. An approver decides at the
+// desk of the second process. In two cases the first process must send the decision: if the second
+// process cannot reach its backend, and if the question exists only in the memory of the first
+// process's backend.
 func TestReplicasOfTheDesk(t *testing.T) {
 	t.Parallel()
 	server := servers.StartPostgres(t, servers.PostgresOptions{})

@@ -172,8 +172,8 @@ func TestTLSConfiguration(t *testing.T) {
 	}
 }
 
-// TestHostileClients: Holdpoint must cut off clients that waste time or memory at the configured
-// limits.
+// TestHostileClients: some clients waste time or memory. At the configured limits, Holdpoint must
+// cut them off.
 func TestHostileClients(t *testing.T) {
 	backend, over := endless(t, `data: {"type":"CUSTOM","name":"x","value":"`+strings.Repeat("x", 64<<10)+`"}`+"\n\n")
 	backend.Start()
@@ -262,8 +262,8 @@ func TestHostileClients(t *testing.T) {
 }
 
 // TestRunsWithoutTheirClientsAreBounded: with HOLDPOINT_ON_DISCONNECT=finish, a run continues after
-// its client has left. It must still count as one of the connections of that client's address. This
-// also holds for HTTP/2, where the connection itself may stay open.
+// its client has left. The run must still count as one of the connections of that client's address.
+// This also holds for HTTP/2, where the connection itself may stay open.
 func TestRunsWithoutTheirClientsAreBounded(t *testing.T) {
 	for _, proto := range []int{1, 2} {
 		t.Run(fmt.Sprint("HTTP/", proto), func(t *testing.T) {
@@ -289,8 +289,8 @@ func TestRunsWithoutTheirClientsAreBounded(t *testing.T) {
 				req.Header.Set("Content-Type", "application/json")
 				return client.Do(req)
 			}
-			// taken sends the run again until Holdpoint accepts it, because Holdpoint notices
-			// closed connections with a delay.
+			// taken sends a run again and again until Holdpoint accepts it. Holdpoint refuses the
+			// run at first, because it notices closed connections with a delay.
 			taken := func(ctx context.Context, thread string) *http.Response {
 				t.Helper()
 				for range 500 {

@@ -20,10 +20,10 @@ import (
 	"holdpoint/internal/test/servers"
 )
 
-// TestFIPS: the program may use only the algorithms of FIPS 140-3. Then on every store, and with
-// TLS on both sides, a question must be asked, sealed, answered and replayed. The webhook must be
-// signed, the audit valid, and the demo must run. If GOFIPS140 is set, as `make fips` does, the
-// binary must contain the cryptographic module of that version.
+// TestFIPS: GODEBUG restricts the program to the algorithms of FIPS 140-3. A question must be
+// asked, sealed, answered and replayed on every store, and with TLS on both sides. The webhook must
+// be signed, the audit must be valid, and the demo must run. If GOFIPS140 is set, as `make fips`
+// does, the binary must contain the cryptographic module of that version.
 func TestFIPS(t *testing.T) {
 	const only = "GODEBUG=fips140=only"
 	if want := os.Getenv("GOFIPS140"); want != "" && want != "off" {

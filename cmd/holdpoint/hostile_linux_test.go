@@ -46,8 +46,8 @@ func from(addr, at string) *http.Client {
 	}
 }
 
-// A sender sends requests with its headers. The headers are names and values in turn, and the name
-// Host sets the host of the request.
+// A sender sends requests, each with its headers. The field headers has names and values in turn.
+// The value after the name Host is the host of the request.
 type sender struct {
 	*testing.T
 	client  *http.Client
@@ -66,7 +66,7 @@ func (s sender) send(method, path, body string) (int, gjson.Result) {
 	return status, gjson.Parse(text)
 }
 
-// text is like send, and returns the body as text.
+// text sends a request as send does, but returns the body as text.
 func (s sender) text(method, path, body string) (int, string) {
 	s.Helper()
 	req, err := http.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
@@ -141,7 +141,7 @@ type deskDoor struct {
 	own     func(sender) sender // adds an approver's headers, as the proxy sends them
 }
 
-// doors returns every way in which the desk can identify its callers, by its name.
+// doors returns every way in which the desk can identify its callers, keyed by the name of the way.
 func doors(t *testing.T) map[string]deskDoor {
 	t.Helper()
 	const tokenOfAnn = "ann's token, which is long enough"
@@ -549,8 +549,8 @@ func TestDeskByTokenOfAnIssuer(t *testing.T) {
 	}
 }
 
-// pty returns the two ends of a pseudo-terminal with so many columns. The program under test writes
-// to end, and the test reads the output from screen.
+// pty returns the two ends of a pseudo-terminal that has the given number of columns. The program
+// under test writes to the result end, and the test reads the output from the result screen.
 func pty(t *testing.T, columns uint16) (screen, end *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

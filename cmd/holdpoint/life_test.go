@@ -28,9 +28,9 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// A holder is a backend whose streams send RUN_STARTED and then wait until the test closes release.
-// Then a run whose thread id begins with "ask" ends with a question, and any other run ends without
-// one.
+// A holder is a backend. Each of its streams sends RUN_STARTED and then waits until the test closes
+// release. After that, a run whose thread id begins with "ask" ends with a question, and any other
+// run ends without one. If after is set, the runs of threads without that prefix go on waiting.
 type holder struct {
 	begun   chan string // receives the thread of each stream that was opened
 	release chan struct{}
@@ -70,8 +70,9 @@ func (b *holder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	fmt.Fprintf(w, "data: {\"type\":\"RUN_FINISHED\",\"threadId\":%q,\"runId\":\"r\"%s}\n\n", thread, outcome)
 }
 
-// opens starts as many runs as the backend can announce on begun. For each run, the channel ends
-// receives one string: the stream that the client got, followed by the error of reading it.
+// opens starts as many runs as the channel begun has room for, and waits until each has reached the
+// backend. For each run, the channel ends receives one string: the stream that the client got,
+// followed by the error of reading it.
 func (b *holder) opens(client *http.Client) (ends chan string) {
 	ends = make(chan string, cap(b.begun))
 	for n := range cap(b.begun) {
@@ -104,8 +105,8 @@ func clientOf(addr string) *http.Client {
 	}}}
 }
 
-// play sends a run of the thread with one message, and returns the whole stream. more is appended
-// to the body, such as `,"resume":[…]`.
+// play sends a run of the thread with one message, and returns the whole stream. The parameter more
+// is JSON that is appended to the body, such as `,"resume":[…]`.
 func play(c *http.Client, thread, more string) (string, error) {
 	body := fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[{"id":"m","role":"user","content":"go"}],"tools":[],"context":[],"state":{},"forwardedProps":{}%s}`, thread, more)
 	res, err := c.Post("http://holdpoint/", "application/json", strings.NewReader(body))
@@ -137,8 +138,8 @@ func probe(t *testing.T, at, what string) (said string, code int) {
 	return out + errs, code
 }
 
-// until repeats probe until the exit code is code and the output contains says. It fails the test
-// after 30 seconds.
+// until repeats probe until the exit code is the parameter code and the output contains the
+// parameter says. It fails the test after 30 seconds.
 func until(t *testing.T, at, what string, code int, says string) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)

@@ -24,8 +24,8 @@ func cgroups(files map[string]string) fstest.MapFS {
 	return root
 }
 
-// container returns the files in which a container sees a memory limit of so many bytes, as cgroup
-// version 2 has them.
+// container returns the files of a container whose memory limit is the given number of bytes. The
+// files are those of cgroup version 2.
 func container(bytes int64) fstest.MapFS {
 	return cgroups(map[string]string{"proc/self/cgroup": "0::/", "sys/fs/cgroup/memory.max": fmt.Sprint(bytes)})
 }

@@ -61,7 +61,8 @@ func blocksOf(t *testing.T, keep func(pages.Block) bool) []pageBlock {
 const pagePolicy = "access:\n  - names: [ann]\n    agents: [\"*\"]\n    rights: [decide]\n"
 
 // TestSettingsOfPages: holdpoint check must accept each block of variables in a document. If a
-// block has no backend, the test adds one. The test also makes the files that the blocks name.
+// block does not set a backend, the test adds one. The test also makes the files that the blocks
+// name.
 func TestSettingsOfPages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -44,8 +44,8 @@ func (a *asker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, "data: "+end+"\n\n")
 }
 
-// ask sends a run of the thread t, and returns its stream. rest is appended to the body, such as
-// `,"resume":[…]`.
+// ask sends a run of the thread t, and returns its stream. The parameter rest is JSON that is
+// appended to the body, such as `,"resume":[…]`.
 func ask(t *testing.T, addr, run, rest string) string {
 	t.Helper()
 	body := fmt.Sprintf(`{"threadId":"t","runId":%q,"messages":[{"id":"m1","role":"user","content":"hi"}],"tools":[],"context":[],"state":{},"forwardedProps":{}%s}`, run, rest)

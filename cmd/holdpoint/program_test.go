@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A noting is a part of the program that appends the call of its Stop to the list to. It has no
-// Start.
+// A noting is a part of the program that has a Stop and no Start. Stop appends a line to the list
+// that the field to points at.
 type noting struct {
 	name string
 	to   *[]string

@@ -179,8 +179,8 @@ func TestTopicsOfUsage(t *testing.T) {
 	}
 }
 
-// TestCheckShowsWhatIsSet: check must print the warnings and only the variables that are set. check
-// -all must print all variables.
+// TestCheckShowsWhatIsSet: check must print the warnings, and of the variables only those that are
+// set. check -all must print all variables.
 func TestCheckShowsWhatIsSet(t *testing.T) {
 	environ := []string{upstream, "HOLDPOINT_HEARTBEAT=20s", "HOLDPOINT_PRINCIPAL_HEADER=", "HOLDPOINT_KEEP_ALIVE=2m"}
 	stdout, _, code := holdpoint(t, environ, "check")
@@ -199,7 +199,7 @@ func TestCheckShowsWhatIsSet(t *testing.T) {
 		}
 	}
 	everything, _, code := holdpoint(t, environ, "check", "-all")
-	// Check inject prints the injector's variables.
+	// The loop does not include the injector's variables, which `holdpoint check inject` prints.
 	for _, v := range newSettings(dialects.All()).variables() {
 		if shown := strings.Contains(everything, v.Name+" "); code != exitOK || shown != (v.Name != routeVariable.Name) {
 			t.Errorf("exit %d, %s is shown: %v", code, v.Name, shown)

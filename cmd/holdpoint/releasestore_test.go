@@ -36,8 +36,8 @@ var keep = flag.String("keep", "", "write the stores of this release into testda
 const sceneKey = "a:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
 // A sceneAgent asks one question in each thread, and a second one in the thread "again". It counts
-// the answers of each thread. It refuses the answers of a thread in away, and never replies to
-// those of a thread in hang.
+// the answers of each thread. If a thread is in the map away, the agent refuses its answers. If a
+// thread is in the map hang, the agent never replies to its answers.
 type sceneAgent struct {
 	mu      sync.Mutex
 	answers map[string]int
@@ -105,8 +105,8 @@ func sceneEnviron(store, upstream, audit string, more ...string) []string {
 type keptStore struct {
 	file string
 	more []string // additional variables
-	// load starts a store with the content kept, or an empty store if kept is nil. It returns the
-	// address of the store.
+	// load starts a store. The content of the store is the parameter kept, or nothing if kept is
+	// nil. load returns the address of the store.
 	load func(t *testing.T, kept []byte) (address string)
 	// save returns the content of the store that load started last, in the form for testdata.
 	save func(t *testing.T) []byte
@@ -274,8 +274,9 @@ func TestKeepStores(t *testing.T) {
 				fmt.Sprintf(`{"decision":"answer","payload":true,"digest":%q}`, q.Get("digest").Str)); status != http.StatusOK {
 				t.Fatalf("decided: %d %s", status, got)
 			}
-			// Holdpoint sends decisions by itself only with keys. Wait until the agent's refusal
-			// has released the claim.
+			// Holdpoint sends the decision by itself only if it has keys, as in the store "sealed".
+			// The test waits until the agent has refused the decision and Holdpoint has released
+			// the claim.
 			if name == "sealed" {
 				<-agent.refused
 				for c.ok("GET", "/v1/approvals/"+approval.Get("id").Str).Get("state").Str != "decided" {

@@ -62,7 +62,7 @@ func TestReplayIsHoldpoint(t *testing.T) {
 	}
 }
 
-// tee is a response writer that also copies the response to copy.
+// A tee is a response writer that also writes the response to the recorder copy.
 type tee struct {
 	http.ResponseWriter
 	copy *httptest.ResponseRecorder
@@ -179,8 +179,8 @@ func TestReplaySteps(t *testing.T) {
 	}
 }
 
-// TestReplayOfARecording: a recorded answer of a backend is played from a file or a pipe, with its
-// header or without.
+// TestReplayOfARecording: replay must play a recorded answer of a backend from a file and from a
+// pipe, with and without the HTTP header of the answer.
 func TestReplayOfARecording(t *testing.T) {
 	stream := string(question(t))
 	request := written(t, "request.json", `{"threadId":"default-approve","runId":"run-1","messages":[{"id":"mine","role":"user","content":"go"}],"tools":[],"context":[],"state":{},"forwardedProps":{}}`)

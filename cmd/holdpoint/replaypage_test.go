@@ -67,8 +67,8 @@ data: {"type":"RUN_FINISHED","threadId":"t1","runId":"r1"}
 	}
 }
 
-// likePage compares printed with a block of the page, line by line. A line of the block that ends
-// in … gives only the beginning of its line.
+// likePage compares printed with a block of the page, line by line. If a line of the block ends in
+// …, the printed line needs only to begin with the text before the ….
 func likePage(t *testing.T, printed, block string) {
 	t.Helper()
 	got, want := strings.Split(printed, "\n"), strings.Split(block, "\n")

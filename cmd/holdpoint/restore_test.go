@@ -14,10 +14,10 @@ import (
 	"testing"
 )
 
-// TestRestoredFile: the store's file is restored from a copy that was made before the question was
-// answered. The question must be open again, and a second approval runs the action a second time,
-// as docs/operations.md warns. If Holdpoint starts with an empty store instead, no action may run
-// twice.
+// TestRestoredFile: the store's file is copied while a question is open. The question is approved,
+// and then the file is restored from the copy. The question must be open again, and a second
+// approval runs the action a second time, as docs/operations.md warns. If Holdpoint starts with an
+// empty store instead, no action may run twice.
 func TestRestoredFile(t *testing.T) {
 	var did atomic.Int64
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

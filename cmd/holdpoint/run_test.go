@@ -132,8 +132,8 @@ func TestADrainThatHangsIsCut(t *testing.T) {
 	}
 }
 
-// TestARunIsDrained: in front of a real proxy handler, the client of a drained run must get a
-// terminal event.
+// TestARunIsDrained: the server serves a real handler of package proxy. When the server drains, the
+// client of an open run must get a terminal event.
 func TestARunIsDrained(t *testing.T) {
 	reached := make(chan struct{})
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -63,7 +63,8 @@ func newSpanRecorder(t *testing.T) *spanRecorder {
 	return r
 }
 
-// wait waits up to 30 seconds for the span with the name whose attribute key has the value.
+// wait waits up to 30 seconds for a span that has the given name, and whose attribute key has the
+// given value.
 func (r *spanRecorder) wait(t *testing.T, name, key, value string) *spans.Span {
 	t.Helper()
 	for until := time.Now().Add(30 * time.Second); time.Now().Before(until); {
@@ -90,8 +91,8 @@ func attributeOf(s *spans.Span, key string) string {
 	return ""
 }
 
-// traced sends a run with the header Traceparent, and returns its stream. more is appended to the
-// body.
+// traced sends a run with the header Traceparent, and returns its stream. The parameter more is
+// JSON that is appended to the body.
 func traced(t *testing.T, addr, run, parent, more string) string {
 	t.Helper()
 	body := fmt.Sprintf(`{"threadId":"t","runId":%q,"messages":[{"id":"m","role":"user","content":"canary"}],"tools":[],"context":[],"state":{},"forwardedProps":{}%s}`, run, more)
@@ -121,9 +122,9 @@ const (
 )
 
 // TestSpans: the span of a run must be a child of the client's span. The request to the backend
-// carries the span of the exchange, so the backend's own span would be its child. The span of a run
-// with an answer must link to the span of the run that asked, even if an earlier process ran that
-// one. No span may contain texts of users or agents.
+// must carry the span of the exchange, so that the backend's span can become a child of it. If a
+// run has an answer, its span must link to the span of the run that asked, even if the asking run
+// was served by an earlier process. No span may contain texts of users or agents.
 func TestSpans(t *testing.T) {
 	t.Parallel()
 	recorder, backend := newSpanRecorder(t), &asker{}

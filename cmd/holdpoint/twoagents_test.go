@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// A doubled is the backend of one of two agents. Both ask the same question, each in its own
-// dialect. It keeps the bodies of its requests.
+// A doubled is the backend of one of the two agents, which ask the same question in different
+// dialects. The backend keeps the bodies of the requests that it gets.
 type doubled struct {
 	question string // the events of a run without an answer, after RUN_STARTED
 	answer   string // a text that marks a body with an answer

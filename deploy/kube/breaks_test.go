@@ -8,8 +8,8 @@ import (
 )
 
 // killed kills the container of Holdpoint, and then that of the agent, while a question and streams
-// are open. Each open question must be answered once. The answer that the agent had at the kill
-// must stay in doubt.
+// are open. Each open question must be answered once. An answer on which the agent works at the
+// kill must stay in doubt.
 func killed(t *testing.T, path string) {
 	s := scene(t)
 	url := s.install(path)
@@ -58,7 +58,8 @@ func killed(t *testing.T, path string) {
 // TestSidecarIsKilled kills each container of the pod in sidecar.yaml with SIGKILL.
 func TestSidecarIsKilled(t *testing.T) { killed(t, "kubernetes/sidecar.yaml") }
 
-// TestContainerIsKilled does the same with container.yaml, where Holdpoint is a plain container.
+// TestContainerIsKilled kills each container of the pod in container.yaml, where Holdpoint is a
+// plain container.
 func TestContainerIsKilled(t *testing.T) { killed(t, "kubernetes/container.yaml") }
 
 // TestOutOfMemory: the kernel kills Holdpoint at its container's memory limit. Kubernetes must

@@ -44,7 +44,8 @@ func say(url, thread, text string) *run {
 	return send(url, thread, map[string]any{"messages": []any{map[string]any{"id": "m1", "role": "user", "content": text}}}, 3*time.Minute)
 }
 
-// reply starts a run whose answer approves the question with the id.
+// reply sends an answer that approves the question with the id, and returns the run that the answer
+// starts.
 func reply(url, thread, id string) *run {
 	return send(url, thread, map[string]any{"messages": []any{}, "resume": []any{
 		map[string]any{"interruptId": id, "status": "resolved", "payload": map[string]any{"approved": true}},

@@ -11,8 +11,9 @@ import (
 	"path/filepath"
 )
 
-// definitions lists files with custom resource definitions, in Go modules of other projects. They
-// define the kinds of other projects that manifests in deploy use. Only tests use them.
+// definitions lists files of other projects, with the Go modules that contain them. The files have
+// custom resource definitions for the kinds of these projects that manifests in deploy use. Only
+// tests use the files.
 var definitions = []struct{ module, file string }{
 	{"sigs.k8s.io/gateway-api@v1.6.3", "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"},
 	{"github.com/prometheus-operator/prometheus-operator@v0.85.0", "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml"},

@@ -18,10 +18,10 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// A documented is a block of commands in the documentation that uses kubectl or helm. The member
-// block is a part of its text, by which it is found. The test runs the block in a restricted
-// namespace. There the pods must start, and a question must be asked and answered. The member then
-// lists the blocks that a reader would run afterwards.
+// A documented is a block of commands in the documentation that uses kubectl or helm. The field
+// block is a part of its text, by which the test finds the block. The test runs the block in a
+// restricted namespace. There the pods must start, and a question must be asked and answered. The
+// field then lists the blocks that a reader would run afterwards.
 type documented struct {
 	name, block         string
 	before              func(s *space) // prepares what the page requires

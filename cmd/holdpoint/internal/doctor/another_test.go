@@ -14,14 +14,14 @@ import (
 // A pair is the dialect of a recording, and the dialect that HOLDPOINT_DIALECT names instead.
 type pair struct{ found, named string }
 
-// String returns the pair as it is written in the map alike.
+// String returns the pair in the syntax of the map alike in this file.
 func (p pair) String() string { return fmt.Sprintf("{%q, %q}", p.found, p.named) }
 
-// alike lists the pairs of dialects that doctor cannot always tell apart. In each pair, found is
-// the dialect that asked in the recording, and named is the dialect that HOLDPOINT_DIALECT names.
-// The number counts the recordings for which doctor gives no hint that found would fit better than
-// named. Most of these recordings ask only by the interrupt outcome, which both dialects read. In
-// the rest, the dialect named reads the same questions from other events.
+// alike lists the pairs of dialects that doctor cannot always tell apart. The number of a pair
+// counts recordings. In each of them, the dialect found asked the question. HOLDPOINT_DIALECT then
+// names the dialect named, and doctor does not hint that found would fit better. Most of these
+// recordings ask only by the interrupt outcome, which both dialects read. In the rest, the dialect
+// named reads the same questions from other events.
 //
 // A new dialect that asks by a tool call needs the entry {"agui", <dialect>}: 1. The recording
 // counted there is contract/several-runs-pause, whose first run ends without a question. If the
@@ -30,16 +30,16 @@ func (p pair) String() string { return fmt.Sprintf("{%q, %q}", p.found, p.named)
 var alike = map[pair]int{
 	{"agui", "mastra"}:          128, // the dialect mastra reads everything that agui reads
 	{"agui", "agent-framework"}: 92, {"agui", "aws-strands"}: 92, {"agui", "draft"}: 92, {"agui", "langgraph"}: 92,
-	// agui reads the interrupt outcome of any backend. For some recordings it makes the same
-	// questions as the backend's own dialect.
+	// The dialect agui reads the interrupt outcome of any backend. In some recordings it finds the
+	// same questions as the backend's own dialect.
 	{"agent-framework", "agui"}: 76, {"langgraph", "agui"}: 2, {"draft", "agui"}: 1,
 	{"agui", "adk"}: 1, {"agui", "agno"}: 1, {"agui", "request-approval"}: 1, {"agui", "tool-call"}: 1,
 }
 
 // TestAnotherFrameworksDialect: doctor examines each recording with a question under every dialect
 // for AG-UI backends. Under the dialect that asked in the recording, and under the dialect that its
-// scenario names, doctor must not hint at another dialect. Under every other dialect it must give
-// that hint, except for the recordings that the map alike counts.
+// scenario names, doctor must not hint at another dialect. Under every other dialect, doctor must
+// hint at the dialect that asked, except for the recordings that the map alike counts.
 func TestAnotherFrameworksDialect(t *testing.T) {
 	var names []string
 	for _, name := range dialects.All().Names() {

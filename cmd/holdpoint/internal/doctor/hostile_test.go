@@ -27,7 +27,8 @@ func examine(t *testing.T, body string) *Report {
 	return r
 }
 
-// TestWhatIsNoStream: if the answer is not a complete stream of a backend, the report must say why.
+// TestWhatIsNoStream: if the server's response is not a complete stream of a backend, the report
+// must say why.
 func TestWhatIsNoStream(t *testing.T) {
 	for name, c := range map[string]struct {
 		body string
@@ -120,8 +121,8 @@ type endless struct{}
 
 func (endless) Read(b []byte) (int, error) { return len(b), nil }
 
-// TestTools: a call of a tool that the client itself declares is not a question, even if the tool
-// is named like one that asks.
+// TestTools: a client may declare a tool that has the name of a tool by which backends ask, such as
+// request_approval. A call of the client's tool is not a question.
 func TestTools(t *testing.T) {
 	a := Answer{Body: stored(t, "request-approval/approve-b/1.upstream.sse")}
 	for tools, want := range map[string]Verdict{"": CanTranslate, `[{"name":"request_approval","description":"","parameters":{}}]`: Plain} {

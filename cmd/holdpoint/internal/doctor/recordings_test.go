@@ -84,12 +84,12 @@ func answerOf(part []byte) Answer {
 	return a
 }
 
-// A tally counts the recordings of one folder of testdata. told counts the recordings whose dialect
-// doctor reports correctly, untold those for which it reports no dialect, and none those that are
-// not a stream of an agent.
+// A tally counts the recordings of one folder of testdata. The field told counts the recordings
+// whose dialect doctor reports correctly, the field untold those for which it reports no dialect,
+// and the field none those that are not a stream of an agent.
 type tally struct{ told, untold, none int }
 
-// String returns the tally as it is written in the map tallies.
+// String returns the tally in the syntax of the map tallies in this file.
 func (n tally) String() string {
 	return fmt.Sprintf("{told: %d, untold: %d, none: %d}", n.told, n.untold, n.none)
 }
@@ -138,10 +138,11 @@ var otherwise = map[string]string{
 	"strands/asked-what-py/1.upstream.sse":                       "",
 }
 
-// TestRecordings: for each recording, doctor must report the dialect that asks in it, or no
-// dialect. For the recordings in the map otherwise it must report what the map says. In every other
-// recording whose first turn asks a question, it must report the dialect. Two kinds are exempt: a
-// stream that is cut off, and a stream that only the scenario's variables turn into a question.
+// TestRecordings: for a recording, doctor may report the dialect that asks in it, or no dialect,
+// but never a wrong one. For the recordings in the map otherwise it must report what the map says.
+// In every other recording whose first turn asks a question, it must report the dialect. Two kinds
+// are exempt: a stream that is cut off, and a stream that only the scenario's variables turn into a
+// question.
 func TestRecordings(t *testing.T) {
 	got := map[string]tally{}
 	for _, r := range allRecordings(t) {

@@ -29,8 +29,8 @@ const review = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","re
 	"kind":{"group":"","version":"v1","kind":"Pod"},"object":{"metadata":{"name":"agent-1","annotations":{"holdpoint/agent":"agent/PORT"}},
 	"spec":{"containers":[{"name":"agent","ports":[{"name":"http","containerPort":8000}]}]}}}}`
 
-// TestWebhook: the webhook must answer an AdmissionReview, and any other request with an error that
-// says what is wrong.
+// TestWebhook: the webhook must answer an AdmissionReview. Its response to any other request must
+// be an error that says what is wrong.
 func TestWebhook(t *testing.T) {
 	var log bytes.Buffer
 	ready := false
@@ -240,9 +240,9 @@ func shown(t *testing.T, a *apiServer, k *Keeper) *x509.Certificate {
 	return c.Leaf
 }
 
-// TestCertificate: two replicas of the injector share one certificate. A restarted replica uses the
-// same one, and it is renewed before it expires. After every step, API servers must trust the
-// certificate that each replica serves.
+// TestCertificate: two replicas of the injector share one certificate. A replica that restarts must
+// use this certificate too. Before the certificate expires, a replica must renew it. After every
+// step, API servers must trust the certificate that each replica serves.
 func TestCertificate(t *testing.T) {
 	a := newAPIServer(t)
 	at := time.Date(2026, 11, 28, 20, 0, 0, 0, time.UTC)
@@ -293,8 +293,8 @@ func TestCertificateTwoAtOnce(t *testing.T) {
 	}
 }
 
-// TestCertificateIsMended: if somebody has changed the Secret or the webhook configuration, the
-// keeper must restore it.
+// TestCertificateIsMended: somebody damages the Secret or the webhook configuration. The keeper
+// must make both valid again.
 func TestCertificateIsMended(t *testing.T) {
 	for _, tt := range []struct {
 		name string
