@@ -83,9 +83,9 @@ func (r *run) occupyOwnThread() (free bool, err error) {
 }
 
 // reopen opens a pause that has ended again, so that it can be cancelled.
-func (r *run) reopen(ended *store.Result) contract.Ruling {
+func (r *run) reopen(endedResult *store.Result) contract.Ruling {
 	r.judge.selection = pauseSelection{} // the answers now belong to the reopened pause
-	switch err := r.judge.ledger.Reopen(ended); {
+	switch err := r.judge.ledger.Reopen(endedResult); {
 	case err == nil, errors.Is(err, store.ErrExists):
 		return contract.Ruling{Do: contract.Wait}
 	default:
@@ -95,9 +95,9 @@ func (r *run) reopen(ended *store.Result) contract.Ruling {
 
 // prepare does everything before the claim after which a run may still be refused. It closes or
 // reopens the pause as the ruling demands, makes the input for the backend, and begins the
-// exchange. It returns the ruling that results. If again is true, that ruling differs from v, and
+// exchange. It returns the ruling that results. If retry is true, that ruling differs from v, and
 // the caller must prepare the new ruling too. contract.Wait means that the record has changed.
-func (r *run) prepare(v contract.Ruling) (stands contract.Ruling, again bool) {
+func (r *run) prepare(v contract.Ruling) (ruling contract.Ruling, retry bool) {
 	if v.EndKind == store.Withdrawn {
 		if ended := r.giveUp(); ended != nil {
 			return *ended, false
@@ -120,7 +120,7 @@ func (r *run) prepare(v contract.Ruling) (stands contract.Ruling, again bool) {
 }
 
 // preparePass prepares a run without answers. See prepare for the results.
-func (r *run) preparePass(v contract.Ruling) (stands contract.Ruling, again bool) {
+func (r *run) preparePass(v contract.Ruling) (ruling contract.Ruling, retry bool) {
 	if r.judge.ownThread != nil {
 		if v = r.judge.passHere(v); v.Do != contract.Pass {
 			return v, true
@@ -149,7 +149,7 @@ func (r *run) preparePass(v contract.Ruling) (stands contract.Ruling, again bool
 // prepareResume prepares a run with answers. If the answers cannot be sent, they are refused. But
 // if the refusal would leave the chat without a way to continue, the pause is given up instead. See
 // prepare for the results.
-func (r *run) prepareResume(v contract.Ruling) (stands contract.Ruling, again bool) {
+func (r *run) prepareResume(v contract.Ruling) (ruling contract.Ruling, retry bool) {
 	if err := r.judge.fetchPauseMessages(); err != nil {
 		r.log.Error(logAskedUnread, "err", err)
 		return storeDown(), false
@@ -218,9 +218,9 @@ func (r *run) giveUpUnsent() contract.Ruling {
 
 // beginExchange tells the dialect to begin the exchange of the run. If the dialect cannot, it
 // returns the refusal; see judge.begin.
-func (r *run) beginExchange(resumed *agui.Pause, v contract.Ruling) (refused *contract.Ruling) {
-	r.exchange.translation, refused = r.judge.begin(&r.client.preparedRun, resumed, v)
-	return refused
+func (r *run) beginExchange(resumedPause *agui.Pause, v contract.Ruling) (refusal *contract.Ruling) {
+	r.exchange.translation, refusal = r.judge.begin(&r.client.preparedRun, resumedPause, v)
+	return refusal
 }
 
 // claimPause claims the pause for the answers. It returns v, or another ruling if the claim fails.

@@ -82,16 +82,16 @@ func (c *clientSide) answersSomething() bool {
 	return in.HasResume || sent || c.judge.request.answers
 }
 
-// refusal returns the refusal of the request's answers in the form for the client. stands is the
+// refusal returns the refusal of the request's answers in the form for the client. standing is the
 // answer that counts in place of the refused ones, or nil.
-func (c *clientSide) refusal(refused *agui.RunError, stands *contract.Standing) *client.Refusal {
+func (c *clientSide) refusal(runError *agui.RunError, standing *contract.Standing) *client.Refusal {
 	answers := make([]tell.Answer, len(c.judge.answers.list))
 	read := c.judge.readings(c.judge.answers.list)
 	for n := range c.judge.answers.list {
 		a := &c.judge.answers.list[n]
 		answers[n] = tell.Answer{Status: a.Status, Verdict: agui.VerdictOf(a, read[n])}
 	}
-	return tell.RefusalFor(refused, stands, answers, c.judge.record.Now, c.judge.opts.ShowPrincipal)
+	return tell.RefusalFor(runError, standing, answers, c.judge.record.Now, c.judge.opts.ShowPrincipal)
 }
 
 // fetchSnapshots loads snapshots from the store. If a snapshot cannot be loaded, the client gets

@@ -276,18 +276,18 @@ func (r *run) tellRuling(v contract.Ruling) []agui.Event {
 
 // note records what the client is about to be told, for the log, and returns the events for the
 // client.
-func (r *run) note(said tell.Reply) []agui.Event {
-	r.report.outcome = said.Outcome
-	if said.Code != "" { // otherwise the code of an earlier run of the stream stays
-		r.report.code = said.Code
+func (r *run) note(reply tell.Reply) []agui.Event {
+	r.report.outcome = reply.Outcome
+	if reply.Code != "" { // otherwise the code of an earlier run of the stream stays
+		r.report.code = reply.Code
 	}
-	if said.Paused != nil {
-		r.client.paused = said.Paused
+	if reply.Paused != nil {
+		r.client.paused = reply.Paused
 	}
-	for _, o := range said.OmittedSnapshots {
+	for _, o := range reply.OmittedSnapshots {
 		r.client.logOmission(o)
 	}
-	return said.Events
+	return reply.Events
 }
 
 // sendReply writes a complete stream to the client. It is for a run that was not sent to a backend.

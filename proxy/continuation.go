@@ -127,9 +127,9 @@ func (o *Options) chatOnlyReasons(p *agui.Pause) []agui.ChatOnlyReason {
 	return list
 }
 
-// ownRequest returns a request that Holdpoint itself sends to continue the open pause p. shown are
-// the snapshots of the pause.
-func (h *Handler) ownRequest(req *http.Request, p *agui.Pause, shown store.Snapshots) (request, error) {
+// ownRequest returns a request that Holdpoint itself sends to continue the open pause p. snapshots
+// are the snapshots of the pause.
+func (h *Handler) ownRequest(req *http.Request, p *agui.Pause, snapshots store.Snapshots) (request, error) {
 	body := json.RawMessage(`{}`)
 	thread := agui.View(p.Finish).Get("threadId").Str
 	if p.Continuation != nil && p.Continuation.Input != nil {
@@ -138,11 +138,11 @@ func (h *Handler) ownRequest(req *http.Request, p *agui.Pause, shown store.Snaps
 		body = agui.SetString(body, "threadId", thread)
 	}
 	edits := []agui.Edit{{Key: "runId", Text: h.opts.NewID()}}
-	if shown.Messages != nil {
-		edits = append(edits, agui.Edit{Key: "messages", JSON: shown.Messages})
+	if snapshots.Messages != nil {
+		edits = append(edits, agui.Edit{Key: "messages", JSON: snapshots.Messages})
 	}
-	if shown.State != nil {
-		edits = append(edits, agui.Edit{Key: "state", JSON: shown.State})
+	if snapshots.State != nil {
+		edits = append(edits, agui.Edit{Key: "state", JSON: snapshots.State})
 	}
 	in, ok, err := agui.ParseInput(agui.SetKeys(slices.Clone(body), edits...))
 	if err != nil || !ok {

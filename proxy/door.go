@@ -266,9 +266,9 @@ func ownHTTP(ctx context.Context) *http.Request {
 }
 
 // ownRun returns a run that Holdpoint starts itself. The run sends the decisions of the open pause
-// p to the backend. shown are the snapshots of the pause.
-func (h *Handler) ownRun(req *http.Request, key store.Key, p *agui.Pause, shown store.Snapshots) (*run, error) {
-	own, err := h.ownRequest(req, p, shown)
+// p to the backend. snapshots are the snapshots of the pause.
+func (h *Handler) ownRun(req *http.Request, key store.Key, p *agui.Pause, snapshots store.Snapshots) (*run, error) {
+	own, err := h.ownRequest(req, p, snapshots)
 	if err != nil {
 		return nil, err
 	}

@@ -16,9 +16,9 @@ import (
 	"holdpoint/translate"
 )
 
-// open reads the header of the run's first response. untouched is true if the response goes to the
-// client unchanged.
-func (b *body) open(res *http.Response) (untouched bool) {
+// open reads the header of the run's first response. isUnchanged is true if the response goes to
+// the client unchanged.
+func (b *body) open(res *http.Response) (isUnchanged bool) {
 	if res.StatusCode/100 == 2 {
 		b.takeResult(b.exchange.stream(res))
 		return false

@@ -14,8 +14,8 @@ import (
 
 // nextOutput returns the next output for the client: as many complete frames as are in memory. It
 // returns them in two parts, made and row, and either may be empty. Both are valid until the next
-// call. last is true if the stream ends with them. The only error is io.EOF.
-func (b *body) nextOutput() (made, row []byte, last bool, err error) {
+// call. isLast is true if the stream ends with them. The only error is io.EOF.
+func (b *body) nextOutput() (made, row []byte, isLast bool, err error) {
 	if b.reader.streamEnded {
 		return nil, nil, false, io.EOF
 	}

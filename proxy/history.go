@@ -67,11 +67,11 @@ func (j *judge) cleanPass(leave contract.OmittedParts) {
 	})
 }
 
-// cleanMessages returns the messages of the request that the dialect gets. resumed is the pause
-// that the request resumes, or nil for a run without answers.
-func (j *judge) cleanMessages(resumed *agui.Pause) []agui.Message {
+// cleanMessages returns the messages of the request that the dialect gets. resumedPause is the
+// pause that the request resumes, or nil for a run without answers.
+func (j *judge) cleanMessages(resumedPause *agui.Pause) []agui.Message {
 	v := j.view()
-	list, strays := history.Clean(&v, j.replies, resumed)
+	list, strays := history.Clean(&v, j.replies, resumedPause)
 	if strays > 0 {
 		j.log.Warn(logApprovalsRemoved, "approvals", strays)
 	}

@@ -118,7 +118,7 @@ func (t *thread) lookUpCall(kind ledger.Kind, c agui.Call) ([]ledger.Place, erro
 }
 
 // WasAsked implements history.Memory.
-func (t *thread) WasAsked(c agui.Call) (here, somewhere bool, err error) {
+func (t *thread) WasAsked(c agui.Call) (inThread, inAnyThread bool, err error) {
 	list, err := t.lookUpCall(ledger.ByCall, c)
 	if err != nil || len(list) > 0 || t.principal.HasPrincipal() {
 		return len(list) > 0, len(list) > 0, err

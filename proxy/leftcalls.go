@@ -43,14 +43,14 @@ func (c *clientSide) noteCall(ev agui.Event) {
 	}
 }
 
-// keepOpenCalls remembers the calls that a run left to the client. plainly means that the run ended
-// without an error and without a question. keepOpenCalls is called after the claim has ended.
-func (c *clientSide) keepOpenCalls(plainly bool) {
+// keepOpenCalls remembers the calls that a run left to the client. isSuccess means that the run
+// ended without an error and without a question. keepOpenCalls is called after the claim has ended.
+func (c *clientSide) keepOpenCalls(isSuccess bool) {
 	if len(c.openCalls) == 0 {
 		return
 	}
 	v := c.judge.view()
-	left := c.openCalls.OpenNotes(&v, c.transcript.AskedCall, plainly)
+	left := c.openCalls.OpenNotes(&v, c.transcript.AskedCall, isSuccess)
 	c.openCalls = nil
 	for _, key := range left.OpenCalls {
 		c.judge.memory.leftOpen.Add(key, struct{}{})
@@ -77,11 +77,11 @@ func (c *clientSide) keepOpenCalls(plainly bool) {
 
 // noteOwnResults notes in the record which results of calls Holdpoint has made itself and is about
 // to send, so that a later version of Holdpoint recognizes them even if its texts differ.
-func (c *clientSide) noteOwnResults(told []agui.Event) {
-	if len(told) == 0 || c.judge.opts.StoreInMemory {
+func (c *clientSide) noteOwnResults(emitted []agui.Event) {
+	if len(emitted) == 0 || c.judge.opts.StoreInMemory {
 		return
 	}
-	n, ok := history.OwnNote(c.judge.record.Pause.ID, told)
+	n, ok := history.OwnNote(c.judge.record.Pause.ID, emitted)
 	if !ok {
 		return
 	}

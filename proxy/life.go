@@ -129,12 +129,12 @@ func (l *runLife) goOnAlone() {
 	l.occupancy.Begin()
 }
 
-// detach starts the function goOn, in which the run continues after its client has left and its
-// handler has returned. goOn must call leave.
-func (l *runLife) detach(goOn func()) {
+// detach starts the function proceed, in which the run continues after its client has left and its
+// handler has returned. proceed must call leave.
+func (l *runLife) detach(proceed func()) {
 	l.detached.Store(true)
 	l.goOnAlone()
-	go goOn()
+	go proceed()
 }
 
 // leave removes the run from the registry and writes its last log line. out is nil if its client

@@ -22,15 +22,15 @@ type missedEnd struct {
 }
 
 // catchUp replaces the older messages of the request by those of the record. The parameter m is the
-// result of the pause whose end the chat has missed, or nil. The parameter fresh has the new
+// result of the pause whose end the chat has missed, or nil. The parameter newMessages has the new
 // messages of the request. catchUp returns nil if m is nil, or if the record lacks the missed
 // messages.
-func (j *judge) catchUp(m *store.Result, fresh []agui.Message) *missedEnd {
+func (j *judge) catchUp(m *store.Result, newMessages []agui.Message) *missedEnd {
 	if m == nil {
 		return nil
 	}
 	shown := j.fetch(settle.EndedRef(m))
-	before, all, known := history.CatchUp(shown, fresh)
+	before, all, known := history.CatchUp(shown, newMessages)
 	if !known {
 		j.log.Warn(logMissedUnknown)
 		return nil

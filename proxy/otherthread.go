@@ -186,13 +186,13 @@ func (j *judge) findByText() (found bool, err error) {
 // of resume, its arguments may be edited. If the call leads to no pause then, findCall looks it up
 // by its id and its tool alone. It accepts only pauses whose user message has a random id, because
 // the ids of some models and clients repeat.
-func (j *judge) findCall(c history.WantedCall) (open, ended []foundPause, err error) {
+func (j *judge) findCall(c history.WantedCall) (open, endedPauses []foundPause, err error) {
 	list, err := j.lookUpCall(ledger.ByCall, c.Call)
 	if err != nil {
 		return nil, nil, err
 	}
-	if open, ended, err = j.pausesAt(c, list); err != nil || len(open)+len(ended) > 0 || !c.InEntry {
-		return open, ended, err
+	if open, endedPauses, err = j.pausesAt(c, list); err != nil || len(open)+len(endedPauses) > 0 || !c.InEntry {
+		return open, endedPauses, err
 	}
 	if list, err = j.lookUpCall(ledger.ByEditedCall, c.Call); err != nil {
 		return nil, nil, err
@@ -205,7 +205,7 @@ func (j *judge) findCall(c history.WantedCall) (open, ended []foundPause, err er
 
 // pausesAt returns those pauses at the places in list that the call c may be about. It returns open
 // pauses and ended pauses separately.
-func (j *judge) pausesAt(c history.WantedCall, list []ledger.Place) (open, ended []foundPause, err error) {
+func (j *judge) pausesAt(c history.WantedCall, list []ledger.Place) (open, endedPauses []foundPause, err error) {
 	looked := 0
 	for _, at := range list {
 		behind := history.PlaceOf(j.in.Messages, at.UserMessage)
@@ -222,12 +222,12 @@ func (j *judge) pausesAt(c history.WantedCall, list []ledger.Place) (open, ended
 		switch {
 		case rec == nil || c.Follows < 0 && !entryNames(&j.in, rec, at.Pause):
 		case rec.Pause == nil || rec.Pause.ID != at.Pause:
-			ended = append(ended, foundPause{at, rec, behind})
+			endedPauses = append(endedPauses, foundPause{at, rec, behind})
 		default:
 			open = append(open, foundPause{at, rec, behind})
 		}
 	}
-	return open, ended, nil
+	return open, endedPauses, nil
 }
 
 // entryNames reports whether an entry of resume may name a question of the pause. If the record no
@@ -294,7 +294,7 @@ func pauseOf(rec *store.Record, id string) (*agui.Pause, *store.Result) {
 // pass as an ordinary run of its own thread. It judges the request against the record of that
 // thread too, because the chat may have missed the end of a pause there, or a question there may
 // lock the thread. It returns the new ruling.
-func (j *judge) passHere(elsewhere contract.Ruling) contract.Ruling {
+func (j *judge) passHere(otherRuling contract.Ruling) contract.Ruling {
 	if p := j.record.Pause; p != nil {
 		j.link([]foundPause{{at: ledger.Place{Key: j.ledger.Key, Pause: p.ID}, record: &j.record}})
 	}
@@ -302,7 +302,7 @@ func (j *judge) passHere(elsewhere contract.Ruling) contract.Ruling {
 		j.link([]foundPause{{at: ledger.Place{Key: j.ledger.Key, Pause: result.PauseID}, record: &j.record}})
 	}
 	j.judgeHere()
-	return contract.PassesHere(j.newCase(), elsewhere)
+	return contract.PassesHere(j.newCase(), otherRuling)
 }
 
 // toThreadOf changes the thread id of the request to the id of the thread that asked, if the

@@ -75,22 +75,22 @@ func (j *judge) askBegin(y *preparedRun, request *translate.Request) (t translat
 	return t, err
 }
 
-func (j *judge) forDialect(y *preparedRun, resumed *agui.Pause, v contract.Ruling) *translate.Request {
+func (j *judge) forDialect(y *preparedRun, resumedPause *agui.Pause, v contract.Ruling) *translate.Request {
 	request := &translate.Request{
 		Input: j.in, ClientMessages: j.request.input.Messages, Show: j.show, AsksFirst: j.request.client.AsksFirst(), Transcript: y.transcript,
-		Answers: v.Answers, EndOnly: v.EndOnly, NewMessages: y.extra, EndedPauses: j.endedPauses(resumed), Valid: j.valid,
+		Answers: v.Answers, EndOnly: v.EndOnly, NewMessages: y.extra, EndedPauses: j.endedPauses(resumedPause), Valid: j.valid,
 	}
 	request.Backend, request.NewID = j.backend(), j.opts.NewID
 	if request.Backend == "" {
 		request.SharedRunID = j.sharesRunID()
 	}
-	if resumed != nil {
-		y.newOnly = !j.opts.Sessions && j.sendsNewOnly(resumed)
+	if resumedPause != nil {
+		y.newOnly = !j.opts.Sessions && j.sendsNewOnly(resumedPause)
 		if request.Sessions = j.opts.Sessions || y.newOnly; request.Sessions {
 			request.Input = j.in.WithMessages(y.extra) // the backend already has the other messages
 		}
-		request.Pause = *resumed
-		request.Pause.Contested = resumed.Contested || len(j.record.Occupants) > 0 || j.runs.hasOtherRun(j.ledger.Key, j.life)
+		request.Pause = *resumedPause
+		request.Pause.Contested = resumedPause.Contested || len(j.record.Occupants) > 0 || j.runs.hasOtherRun(j.ledger.Key, j.life)
 	} else {
 		request.NamedInterrupts = j.namedBefore()
 		request.Pause.Dialect = j.dialectOfThread()
@@ -102,12 +102,12 @@ func (j *judge) forDialect(y *preparedRun, resumed *agui.Pause, v contract.Rulin
 // the run has no answers, the open pause is included, because this run ends it. Tombstones are left
 // out, with one exception: if the backend does not speak AG-UI, the tombstone of a failed pause is
 // included without its questions, because the backend may have the answers and act on them.
-func (j *judge) endedPauses(resumed *agui.Pause) []translate.EndedPause {
+func (j *judge) endedPauses(resumedPause *agui.Pause) []translate.EndedPause {
 	if j.record.Pause == nil && len(j.record.Results) == 0 && len(j.linkedPauses) == 0 {
 		return nil
 	}
 	list := make([]translate.EndedPause, 0, 1+min(len(j.record.Results), store.MaxReplayable))
-	if p := j.record.Pause; p != nil && resumed == nil {
+	if p := j.record.Pause; p != nil && resumedPause == nil {
 		list = append(list, translate.EndedPause{Pause: *p})
 	}
 	for _, result := range j.record.Results {
@@ -118,18 +118,18 @@ func (j *judge) endedPauses(resumed *agui.Pause) []translate.EndedPause {
 		}
 	}
 	for _, one := range j.linkedPauses {
-		if resumed == nil || one.Pause.ID != resumed.ID {
+		if resumedPause == nil || one.Pause.ID != resumedPause.ID {
 			list = append(list, translate.EndedPause{Pause: *one.Pause, Failed: one.Result != nil && contract.EndedBadly(one.Result)})
 		}
 	}
 	return list
 }
 
-// begin calls Begin of the dialect. The parameter resumed is the pause that the answers are for, or
-// nil for a run without answers. If the dialect cannot express the answers to its backend, begin
-// returns a refusal. It is called before the pause is claimed.
-func (j *judge) begin(y *preparedRun, resumed *agui.Pause, v contract.Ruling) (t translation, refused *contract.Ruling) {
-	t, err := j.askBegin(y, j.forDialect(y, resumed, v))
+// begin calls Begin of the dialect. The parameter resumedPause is the pause that the answers are
+// for, or nil for a run without answers. If the dialect cannot express the answers to its backend,
+// begin returns a refusal. It is called before the pause is claimed.
+func (j *judge) begin(y *preparedRun, resumedPause *agui.Pause, v contract.Ruling) (t translation, refusal *contract.Ruling) {
+	t, err := j.askBegin(y, j.forDialect(y, resumedPause, v))
 	if err == nil {
 		return t, nil
 	}

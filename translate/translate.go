@@ -307,8 +307,8 @@ type Reviver interface {
 	// Revive returns a pause with a question for each of the ids. The ids are published ids or the
 	// backend's own ids, as clients named them. Each question can only be cancelled. An id that no
 	// backend of the dialect can have made is left out. If no id remains, the pause has no
-	// Interrupts. spoken is the dialect that the path is known to speak. Revive is pure.
-	Revive(ids []string, spoken string) agui.Pause
+	// Interrupts. detectedDialect is the dialect that the path is known to speak. Revive is pure.
+	Revive(ids []string, detectedDialect string) agui.Pause
 }
 
 // A Hinter is a Dialect whose backends have a protocol of their own in addition to AG-UI. Holdpoint
@@ -323,9 +323,9 @@ type Hinter interface {
 // Without a Taker, Holdpoint would forward such a body unread, as a request of another API.
 type Taker interface {
 	// Takes returns the reason why a JSON object that is not a run must not reach a backend of the
-	// dialect. It returns "" if the object may reach it. spoken is the dialect that was seen on the
-	// path of the request, or "" if it is unknown.
-	Takes(object []byte, spoken string) (why string)
+	// dialect. It returns "" if the object may reach it. detectedDialect is the dialect that was seen
+	// on the path of the request, or "" if it is unknown.
+	Takes(object []byte, detectedDialect string) (why string)
 }
 
 // An Interpreter is a Dialect that recognizes words for yes and no that kit.Read does not
@@ -375,11 +375,11 @@ type EarlyReader interface {
 // So the backend gets no decision that is not on record.
 type HistoryReader interface {
 	// Replies returns the decisions that a backend of this family could read in the messages,
-	// whoever wrote the messages. spoken is the dialect of the thread's open question. If no
-	// question is open, spoken is the dialect that the path is known to speak, or "" if it is
+	// whoever wrote the messages. detectedDialect is the dialect of the thread's open question. If no
+	// question is open, detectedDialect is the dialect that the path is known to speak, or "" if it is
 	// unknown. Each Reply is in a message for which MayReply returns true. Replies is pure, and
 	// fast if there are no decisions.
-	Replies(in agui.RunInput, spoken string) iter.Seq[Reply]
+	Replies(in agui.RunInput, detectedDialect string) iter.Seq[Reply]
 	// AnswerIn returns the answer (status and payload) that the reply in message m gives to the
 	// question i. i is a question of the dialect, and its Keys include reply.Key. AnswerIn returns
 	// false if the message does not answer the question, or is too old to answer it
@@ -450,9 +450,9 @@ type Reply struct {
 // calls of the pause that a request answers, Begin decides instead of proxy.
 type Continuer interface {
 	// Continues reports whether a backend may run such calls in a thread of the given dialect.
-	// spoken is as in HistoryReader.Replies, and backend as in Request.Backend. Continues is pure
-	// and fast.
-	Continues(spoken, backend string) bool
+	// detectedDialect is as in HistoryReader.Replies, and backend as in Request.Backend. Continues is
+	// pure and fast.
+	Continues(detectedDialect, backend string) bool
 }
 
 // A Stateless is a Dialect some of whose backends store nothing between two runs, and whose model
@@ -464,10 +464,10 @@ type Continuer interface {
 // the tool of the call. Other messages stay unchanged. If the backend is known to speak the
 // dialect, Begin removes the call instead.
 type Stateless interface {
-	// AsksUnder reports whether only a backend of this kind makes such a question id, and returns
-	// the id of the call that the question is about. id is the backend's own id. spoken is as in
+	// AsksUnder reports whether only a backend of this kind makes such a question id, and returns the
+	// id of the call that the question is about. id is the backend's own id. detectedDialect is as in
 	// HistoryReader.Replies. AsksUnder is pure and fast.
-	AsksUnder(id, spoken string) (call string, asks bool)
+	AsksUnder(id, detectedDialect string) (call string, asks bool)
 	// KeepsNothing reports whether a backend that stores nothing made the pause. Such a backend
 	// reads the question and the answer from each request. So proxy sends it an answer on any
 	// thread that the client names, and sends any other backend the answer on the thread that
@@ -490,13 +490,13 @@ type Stateless interface {
 // request declares the tool of its call.
 type DecisionReader interface {
 	// ReadsDecisions reports whether Decides can return true in a thread of the given dialect.
-	// spoken is as in Decides. ReadsDecisions is pure and fast.
-	ReadsDecisions(spoken string) bool
-	// Decides reports whether a backend could read a tool message as a decision. last reports that
+	// detectedDialect is as in Decides. ReadsDecisions is pure and fast.
+	ReadsDecisions(detectedDialect string) bool
+	// Decides reports whether a backend could read a tool message as a decision. isLast reports that
 	// no user or assistant message follows m, because some backends read only such a message.
-	// spoken is the dialect of the thread's question or of its path, or "" if it is unknown.
+	// detectedDialect is the dialect of the thread's question or of its path, or "" if it is unknown.
 	// Decides is pure, and fast if it returns false.
-	Decides(m agui.Message, last bool, spoken string) bool
+	Decides(m agui.Message, isLast bool, detectedDialect string) bool
 	// Harmless returns the message with a content that no backend of the dialect reads as a
 	// decision. m is not the last message of the request. Harmless is pure.
 	Harmless(m agui.Message) agui.Message

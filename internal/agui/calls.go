@@ -18,13 +18,13 @@ type CallCopy struct {
 	Sure bool
 }
 
-// CallCopies returns the copies in text of the calls for whose ids wanted returns true, sorted by
+// CallCopies returns the copies in text of the calls for whose ids isWanted returns true, sorted by
 // Begin. text must be valid JSON. A copy is an object with an id and a function, at any depth and
 // with keys in any spelling: pydantic-ai also reads messages in an activity, .NET ignores the case
 // of keys, and Python reads tool_calls. The cost is linear in the size of text. If a call has more
 // than maxCopies copies, some are left out, and Sure is false for the rest.
-func CallCopies(text string, wanted func(id string) bool) []CallCopy {
-	w := callCopies{text: text, isWanted: wanted, times: map[string]int{}}
+func CallCopies(text string, isWanted func(id string) bool) []CallCopy {
+	w := callCopies{text: text, isWanted: isWanted, times: map[string]int{}}
 	w.value(skipSpace(text, 0))
 	slices.SortStableFunc(w.found, func(a, b CallCopy) int { return a.Begin - b.Begin })
 	last := -1

@@ -403,23 +403,23 @@ func decodeKey(raw string) string {
 }
 
 // appendKey appends the decoded text of a key. It writes U+FFFD for invalid UTF-8 and for half of a
-// surrogate pair, as Go does. If folds is set, the texts of two keys are equal if SameKey reports
-// true for the keys.
-func appendKey(dst []byte, raw string, folds bool) []byte {
+// surrogate pair, as Go does. If foldsCase is set, the texts of two keys are equal if SameKey
+// reports true for the keys.
+func appendKey(dst []byte, raw string, foldsCase bool) []byte {
 	for rest := raw[1 : len(raw)-1]; rest != ""; {
 		var c rune
 		if first := rest[0]; first < utf8.RuneSelf && first != '\\' { // as in most keys
 			rest = rest[1:]
 			switch {
-			case folds && first == '_':
+			case foldsCase && first == '_':
 				continue
-			case folds && 'a' <= first && first <= 'z':
+			case foldsCase && 'a' <= first && first <= 'z':
 				first -= 'a' - 'A'
 			}
 			dst = append(dst, first)
 			continue
 		}
-		if c, rest = nextInKey(rest); !folds {
+		if c, rest = nextInKey(rest); !foldsCase {
 			dst = utf8.AppendRune(dst, c)
 		} else if c = foldedRune(c); c >= 0 {
 			dst = utf8.AppendRune(dst, c)

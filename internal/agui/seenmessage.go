@@ -26,10 +26,10 @@ func Identity(m Message) SeenMessage {
 	return NewSeenMessage(m)
 }
 
-// NewMessages returns the messages of list that are not in seen. User messages are compared by id
-// and content, and other messages by id.
-func NewMessages(list []Message, seen []SeenMessage) []Message {
-	known := seenSet(seen)
+// NewMessages returns the messages of list that are not in seenMessages. User messages are compared
+// by id and content, and other messages by id.
+func NewMessages(list []Message, seenMessages []SeenMessage) []Message {
+	known := seenSet(seenMessages)
 	var fresh []Message
 	for _, m := range list {
 		if !known[NewSeenMessage(m)] {

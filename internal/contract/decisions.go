@@ -134,19 +134,19 @@ func (c *Case) unseenEnd() *store.Result {
 // do and could repeat its work because of the old history. If the request has a new message, the
 // messages on record replace the old history. A request without any message of the thread is sent
 // to the backend unchanged, because its sender may know only the thread's id.
-func (c *Case) catchUp(missed *store.Result) Ruling {
-	asked := missed.Pause.Indexed()
-	brings := c.newInput(missed.SeenMessages, &asked)
+func (c *Case) catchUp(missedResult *store.Result) Ruling {
+	asked := missedResult.Pause.Indexed()
+	brings := c.newInput(missedResult.SeenMessages, &asked)
 	if len(brings) == 0 {
-		return Ruling{Do: Replay, Replay: missed}
+		return Ruling{Do: Replay, Replay: missedResult}
 	}
 	r := Ruling{Do: Pass}
 	if c.Input.HasResume {
 		r.OmittedParts = OmitArray
 	}
-	known := func(m agui.Message) bool { return m.ID != "" && missed.Pause.HasMessage(agui.NewSeenMessage(m)) }
+	known := func(m agui.Message) bool { return m.ID != "" && missedResult.Pause.HasMessage(agui.NewSeenMessage(m)) }
 	if slices.ContainsFunc(c.Input.Messages, known) {
-		r.MissedEnd, r.NewMessages = missed, brings
+		r.MissedEnd, r.NewMessages = missedResult, brings
 	}
 	return r
 }

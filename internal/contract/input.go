@@ -7,11 +7,11 @@ import (
 	"holdpoint/store"
 )
 
-// newInput returns the new input of the request: the messages that are not in seen. Messages of the
-// assistant do not count as input, because clients rename them. A message does not count either if
-// it only answers a question, or only repeats an answer to p.
-func (c *Case) newInput(seen []agui.SeenMessage, p *agui.Pause) []agui.Message {
-	list := slices.Clone(agui.NewMessages(c.Input.Messages, seen))
+// newInput returns the new input of the request: the messages that are not in seenMessages.
+// Messages of the assistant do not count as input, because clients rename them. A message does not
+// count either if it only answers a question, or only repeats an answer to p.
+func (c *Case) newInput(seenMessages []agui.SeenMessage, p *agui.Pause) []agui.Message {
+	list := slices.Clone(agui.NewMessages(c.Input.Messages, seenMessages))
 	onlyAnswers := c.OnlyAnswers(p)
 	return slices.DeleteFunc(list, func(m agui.Message) bool { return !isInput(m) || onlyAnswers(m) })
 }

@@ -252,19 +252,19 @@ func (c *Case) judgeWithoutAnswers() Ruling {
 
 // PassesHere rules on a request that is an ordinary run according to the record of another thread.
 // It uses the record of the request's own thread, and ignores the answers, which were for the other
-// thread. The parameter there is the ruling by the record of the other thread.
-func PassesHere(c *Case, there Ruling) Ruling {
+// thread. The parameter otherRuling is the ruling by the record of the other thread.
+func PassesHere(c *Case, otherRuling Ruling) Ruling {
 	r := c.judgeWithoutAnswers()
 	switch r.Do {
 	case Pass:
 	case Resume:
-		r.AnswersUnused, r.Standing = there.AnswersUnused, there.Standing
+		r.AnswersUnused, r.Standing = otherRuling.AnswersUnused, otherRuling.Standing
 		return r
 	default:
 		return r
 	}
-	there.MissedEnd, there.NewMessages = r.MissedEnd, r.NewMessages
-	return there
+	otherRuling.MissedEnd, otherRuling.NewMessages = r.MissedEnd, r.NewMessages
+	return otherRuling
 }
 
 // judgeNoneOpen rules on answers that name no open interrupt. Either the answers repeat those to an

@@ -153,8 +153,8 @@ func encode(part any) ([]byte, error) {
 
 func snapshotName(r rules.Ref) string { return string(r.At) + "-" + r.PauseID }
 
-func (s *Store) sealSnapshots(key store.Key, name string, shown store.Snapshots) ([]byte, error) {
-	plain, err := encode(shown)
+func (s *Store) sealSnapshots(key store.Key, name string, snapshots store.Snapshots) ([]byte, error) {
+	plain, err := encode(snapshots)
 	if err != nil {
 		return nil, err
 	}

@@ -37,19 +37,19 @@ const (
 var errNotTried = errors.New(textNotTried)
 
 // Await begins the tries. The function prepare makes the table usable, and is called again after an
-// error. The function lasting reports whether an error does not go away by waiting. Await logs the
-// first error. Then it logs each lasting error that differs from the last logged error, and finally
-// the success.
-func Await(prepare func(context.Context) error, lasting func(error) bool, log *slog.Logger) *TablePreparer {
-	return startPreparing(prepare, lasting, nil, log)
+// error. The function isPermanent reports whether an error does not go away by waiting. Await logs
+// the first error. Then it logs each lasting error that differs from the last logged error, and
+// finally the success.
+func Await(prepare func(context.Context) error, isPermanent func(error) bool, log *slog.Logger) *TablePreparer {
+	return startPreparing(prepare, isPermanent, nil, log)
 }
 
 // AwaitUnless does what Await does, for a server that may be the wrong one. It returns at the end
-// of the first try, or when ctx ends. If the function refused returns true for the error of the
+// of the first try, or when ctx ends. If the function isRefusal returns true for the error of the
 // first try, AwaitUnless ends the tries, and returns the error without logging it. Errors of later
 // tries never end the tries.
-func AwaitUnless(ctx context.Context, refused func(error) bool, prepare func(context.Context) error, lasting func(error) bool, log *slog.Logger) (*TablePreparer, error) {
-	r := startPreparing(prepare, lasting, refused, log)
+func AwaitUnless(ctx context.Context, isRefusal func(error) bool, prepare func(context.Context) error, isPermanent func(error) bool, log *slog.Logger) (*TablePreparer, error) {
+	r := startPreparing(prepare, isPermanent, isRefusal, log)
 	select {
 	case <-r.first:
 	case <-ctx.Done():
@@ -60,10 +60,10 @@ func AwaitUnless(ctx context.Context, refused func(error) bool, prepare func(con
 	return r, r.final
 }
 
-func startPreparing(prepare func(context.Context) error, lasting, refused func(error) bool, log *slog.Logger) *TablePreparer {
+func startPreparing(prepare func(context.Context) error, isPermanent, isRefusal func(error) bool, log *slog.Logger) *TablePreparer {
 	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &TablePreparer{prepare: prepare, lasting: lasting, refused: refused, log: log, first: make(chan struct{}), cancel: cancel, err: errNotTried}
+	r := &TablePreparer{prepare: prepare, lasting: isPermanent, refused: isRefusal, log: log, first: make(chan struct{}), cancel: cancel, err: errNotTried}
 	r.done.Go(func() { r.run(ctx) })
 	return r
 }

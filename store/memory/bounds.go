@@ -156,11 +156,11 @@ func (s *Store) addToAddress(p *agui.Pause, change portion) {
 	}
 }
 
-// admits returns an error if the store has no room for the pause p. instead is the space of the
+// admits returns an error if the store has no room for the pause p. replaced is the space of the
 // pause that p replaces, zero if it replaces no pause. If there is no room at first, admits ends
 // the pauses that are older than the retention, and checks again.
-func (s *Store) admits(p *agui.Pause, instead portion, now time.Time) error {
-	more := portionOf(p, nil).less(instead)
+func (s *Store) admits(p *agui.Pause, replaced portion, now time.Time) error {
+	more := portionOf(p, nil).less(replaced)
 	err := s.checkRoom(p, more)
 	if err != nil && s.retire(now) {
 		err = s.checkRoom(p, more)
@@ -356,10 +356,10 @@ func (s *Store) dropBareThread() bool {
 
 // portionOf returns the space that a pause and its doubt take. If p is nil, it returns the zero
 // portion.
-func portionOf(p *agui.Pause, doubt *store.Result) portion {
+func portionOf(p *agui.Pause, inDoubt *store.Result) portion {
 	if p == nil {
 		return portion{}
 	}
-	n := rules.BytesOfWaiting(p, doubt)
+	n := rules.BytesOfWaiting(p, inDoubt)
 	return portion{1, n + p.SnapshotBytes, n}
 }

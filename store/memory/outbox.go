@@ -31,13 +31,13 @@ func (s *Store) postEnded(key store.Key, was, rec *store.Record, now time.Time) 
 
 // postBrought writes the notices that the caller of a step gives into the record, if the step has
 // changed the record.
-func (s *Store) postBrought(brought []store.Notice, was, rec *store.Record, now time.Time) {
+func (s *Store) postBrought(notices []store.Notice, was, rec *store.Record, now time.Time) {
 	switch {
-	case brought == nil || rules.SameHead(was, rec) && rules.SameBody(was, rec):
+	case notices == nil || rules.SameHead(was, rec) && rules.SameBody(was, rec):
 	case s.sends >= min(maxSends, s.totalBytes/8):
-		s.lost += len(brought)
+		s.lost += len(notices)
 	default:
-		s.lost += rules.Post(rec, now, brought)
+		s.lost += rules.Post(rec, now, notices)
 	}
 }
 

@@ -231,12 +231,12 @@ func (t *table) write(ctx context.Context, q *statement) ([][][]byte, error) {
 	return t.ask(ctx, q, isUnsent)
 }
 
-func (t *table) ask(ctx context.Context, q *statement, again func(error) bool) ([][][]byte, error) {
+func (t *table) ask(ctx context.Context, q *statement, mayRetry func(error) bool) ([][][]byte, error) {
 	if err := t.ready.Err(ctx); err != nil {
 		return nil, err
 	}
 	rows, broke, err := t.askOnce(ctx, q)
-	if broke && ctx.Err() == nil && again(err) {
+	if broke && ctx.Err() == nil && mayRetry(err) {
 		rows, _, err = t.askOnce(ctx, q)
 	}
 	if err != nil {
@@ -245,10 +245,10 @@ func (t *table) ask(ctx context.Context, q *statement, again func(error) bool) (
 	return rows, nil
 }
 
-// askOnce runs a statement on one connection. broke means that the connection can no longer be
+// askOnce runs a statement on one connection. isBroken means that the connection can no longer be
 // used. If the server may have gone, askOnce also resets the pool, because the other connections
 // may lead to the same server.
-func (t *table) askOnce(ctx context.Context, q *statement) (rows [][][]byte, broke bool, err error) {
+func (t *table) askOnce(ctx context.Context, q *statement) (rows [][][]byte, isBroken bool, err error) {
 	c, err := t.pool.Acquire(ctx)
 	if err != nil {
 		return nil, false, noConnection(ctx, err)

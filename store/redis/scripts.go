@@ -155,8 +155,8 @@ func (t *table) read(ctx context.Context, calls ...call) ([]rueidis.RedisResult,
 	})
 }
 
-// readOnce runs the calls of read once. again means that another try may succeed.
-func (t *table) readOnce(ctx context.Context, calls ...call) (results []rueidis.RedisResult, again bool, err error) {
+// readOnce runs the calls of read once. retry means that another try may succeed.
+func (t *table) readOnce(ctx context.Context, calls ...call) (results []rueidis.RedisResult, retry bool, err error) {
 	at, done, err := t.clients.use()
 	if err != nil {
 		return nil, false, err

@@ -39,7 +39,7 @@ func (f *Faults) Do(ctx context.Context, key store.Key, step store.Step) (store.
 }
 
 // Snapshots calls the store's Snapshots, unless the test prevents it.
-func (f *Faults) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (kept store.Snapshots, err error) {
-	err = f.step("Snapshots", func() (err error) { kept, err = f.Store.Snapshots(ctx, key, pauseID, at); return err })
-	return kept, err
+func (f *Faults) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (snapshots store.Snapshots, err error) {
+	err = f.step("Snapshots", func() (err error) { snapshots, err = f.Store.Snapshots(ctx, key, pauseID, at); return err })
+	return snapshots, err
 }

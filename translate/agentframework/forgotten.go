@@ -17,17 +17,17 @@ import (
 // in earlier messages are changed so that the backend does not read them as decisions.
 
 // ReadsDecisions implements translate.DecisionReader.
-func (*Dialect) ReadsDecisions(spoken string) bool { return spoken == "" }
+func (*Dialect) ReadsDecisions(detectedDialect string) bool { return detectedDialect == "" }
 
 // Decides implements translate.DecisionReader. If the route is known to speak this dialect, it
 // returns false, because Begin makes all such messages harmless. A message with more keys than a
 // decision has may be a tool result of another backend. So it counts as a decision only if it is
 // the last message.
-func (*Dialect) Decides(m agui.Message, last bool, spoken string) bool {
-	if spoken == Name || !strings.EqualFold(m.Role, "tool") || !kit.MayContain(m.JSON, "accepted", 'p') {
+func (*Dialect) Decides(m agui.Message, isLast bool, detectedDialect string) bool {
+	if detectedDialect == Name || !strings.EqualFold(m.Role, "tool") || !kit.MayContain(m.JSON, "accepted", 'p') {
 		return false
 	}
-	if last {
+	if isLast {
 		return decides(m)
 	}
 	return isDecision(gjson.GetBytes(m.JSON, "content"), nil)
@@ -39,14 +39,14 @@ func (*Dialect) Harmless(m agui.Message) agui.Message { return messageAsResult(m
 // Continues implements translate.Continuer. It returns true for a backend that may be the .NET host
 // on AGUI.Server, because that host runs each call that has no result as if it was approved (ag-ui
 // issues 2393 and 2820; RAN 0.0.3 to after 0.0.5).
-func (*Dialect) Continues(spoken, backend string) bool {
-	return spoken == "" || spoken == Name && backend != python
+func (*Dialect) Continues(detectedDialect, backend string) bool {
+	return detectedDialect == "" || detectedDialect == Name && backend != python
 }
 
 // AsksUnder implements translate.Stateless. It recognizes the ids of the .NET host's approvals.
-func (*Dialect) AsksUnder(id, spoken string) (call string, asks bool) {
+func (*Dialect) AsksUnder(id, detectedDialect string) (call string, asks bool) {
 	call, is := microsoft.CallOf(id)
-	return call, is && (spoken == "" || spoken == Name)
+	return call, is && (detectedDialect == "" || detectedDialect == Name)
 }
 
 // namesApproval reports whether id belongs to an approval of the .NET host. The id may be the

@@ -23,14 +23,14 @@ import (
 // The package proxy ignores replies that name no question. If the route is known to speak this
 // dialect, a decision on a call counts as an answer even if no question is on record, unless the
 // request declares the call's tool.
-func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
+func (*Dialect) Replies(in agui.RunInput, detectedDialect string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		last := len(in.Messages)
 		for last > 0 && in.Messages[last-1].Role != "assistant" {
 			last--
 		}
-		native := microsoft.Approvals(in, spoken == Name)
-		if spoken == Name {
+		native := microsoft.Approvals(in, detectedDialect == Name)
+		if detectedDialect == Name {
 			for _, one := range native {
 				if !yield(one) {
 					return
@@ -43,7 +43,7 @@ func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Repl
 				continue
 			}
 			one := translate.Reply{Dialect: Name, At: at, Key: m.ToolCallID, TooLate: at < last, Replaces: true}
-			if spoken == Name && !one.TooLate && isDecision(gjson.GetBytes(m.JSON, "content"), nil) {
+			if detectedDialect == Name && !one.TooLate && isDecision(gjson.GetBytes(m.JSON, "content"), nil) {
 				if claims == nil {
 					claims = kit.ClaimsOf(in)
 				}

@@ -82,10 +82,10 @@ func beginsMessage(t agui.Type) bool {
 // after it.
 
 // emitSorted emits the events in tell. Before and after them it emits a snapshot, and these move
-// the messages in beside behind the results. It emits only tell if beside is empty, or if it does
-// not know the client's messages.
-func emitSorted(r *translate.Request, beside []agui.Message, tell []agui.Event, emit func(agui.Event)) {
-	first, last := splitMessages(r, beside)
+// the messages in extraMessages behind the results. It emits only tell if extraMessages is empty,
+// or if it does not know the client's messages.
+func emitSorted(r *translate.Request, extraMessages []agui.Message, tell []agui.Event, emit func(agui.Event)) {
+	first, last := splitMessages(r, extraMessages)
 	told, ok := foldMessages(tell)
 	ok = ok && len(last) > 0
 	if ok {
@@ -175,8 +175,8 @@ func foldMessages(events []agui.Event) (list []agui.Message, ok bool) {
 	return list, true
 }
 
-func splitMessages(r *translate.Request, beside []agui.Message) (first, last []agui.Message) {
-	if r.Transcript == nil || len(beside) == 0 {
+func splitMessages(r *translate.Request, extraMessages []agui.Message) (first, last []agui.Message) {
+	if r.Transcript == nil || len(extraMessages) == 0 {
 		return nil, nil
 	}
 	list, ok := r.Transcript.Messages()
@@ -185,7 +185,7 @@ func splitMessages(r *translate.Request, beside []agui.Message) (first, last []a
 	}
 	for _, raw := range list {
 		m := agui.ParseMessage(raw)
-		if slices.ContainsFunc(beside, func(b agui.Message) bool { return agui.NewSeenMessage(b) == agui.NewSeenMessage(m) }) {
+		if slices.ContainsFunc(extraMessages, func(b agui.Message) bool { return agui.NewSeenMessage(b) == agui.NewSeenMessage(m) }) {
 			last = append(last, m)
 		} else {
 			first = append(first, m)

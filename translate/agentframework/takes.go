@@ -14,8 +14,8 @@ import (
 // On other paths such an object may be a request of another API, so Holdpoint must forward it. But
 // it refuses an object with a message that the adapter reads as a decision. Up to 1.0.0b260311 the
 // adapter runs the call that such a message names, on any thread (RAN 1.0.0b260116).
-func (*Dialect) Takes(object []byte, spoken string) string {
-	if spoken == Name {
+func (*Dialect) Takes(object []byte, detectedDialect string) string {
+	if detectedDialect == Name {
 		if agui.HasMessages(object) {
 			return textRunWithoutIDs
 		}

@@ -61,8 +61,8 @@ func mayDecide(contents []gjson.Result) bool {
 
 // Decides implements translate.DecisionReader. agno reads only the messages at the end of the
 // request.
-func (*Dialect) Decides(m agui.Message, last bool, _ string) bool {
-	return last && mayDecide(kit.Members(gjson.ParseBytes(m.JSON), "content"))
+func (*Dialect) Decides(m agui.Message, isLast bool, _ string) bool {
+	return isLast && mayDecide(kit.Members(gjson.ParseBytes(m.JSON), "content"))
 }
 
 // Harmless implements translate.DecisionReader. It changes nothing: Decides is true only for the

@@ -92,9 +92,9 @@ func (d *Dialect) Locks(p *agui.Pause) bool {
 
 // Revive implements translate.Reviver. If the dialect is unknown, it returns an empty pause,
 // because it is unknown how the backend reads a denial.
-func (d *Dialect) Revive(ids []string, spoken string) agui.Pause {
-	if reviver, ok := d.byName(spoken).(translate.Reviver); ok {
-		return reviver.Revive(ids, spoken)
+func (d *Dialect) Revive(ids []string, detectedDialect string) agui.Pause {
+	if reviver, ok := d.byName(detectedDialect).(translate.Reviver); ok {
+		return reviver.Revive(ids, detectedDialect)
 	}
 	return agui.Pause{}
 }
@@ -151,13 +151,13 @@ func (d *Dialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, error)
 }
 
 // Takes implements translate.Taker.
-func (d *Dialect) Takes(object []byte, spoken string) string {
+func (d *Dialect) Takes(object []byte, detectedDialect string) string {
 	for _, one := range d.list {
 		taker, ok := one.(translate.Taker)
-		if !ok || spoken != "" && one.Name() != spoken {
+		if !ok || detectedDialect != "" && one.Name() != detectedDialect {
 			continue
 		}
-		if why := taker.Takes(object, spoken); why != "" {
+		if why := taker.Takes(object, detectedDialect); why != "" {
 			return why
 		}
 	}
@@ -166,20 +166,20 @@ func (d *Dialect) Takes(object []byte, spoken string) string {
 
 // Replies implements translate.HistoryReader. It asks every dialect, because a backend's dialect is
 // unknown before its first pause.
-func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
+func (d *Dialect) Replies(in agui.RunInput, detectedDialect string) iter.Seq[translate.Reply] {
 	if !slices.ContainsFunc(in.Messages, translate.MayReply) {
 		return func(func(translate.Reply) bool) {}
 	}
-	return d.replies(in, spoken)
+	return d.replies(in, detectedDialect)
 }
 
 // replies is a separate function, because its closure moves the parameter in to the heap. Replies
 // returns before that if no message can be a reply.
-func (d *Dialect) replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
+func (d *Dialect) replies(in agui.RunInput, detectedDialect string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		for _, one := range d.list {
 			if reader, ok := one.(translate.HistoryReader); ok {
-				for reply := range reader.Replies(in, spoken) {
+				for reply := range reader.Replies(in, detectedDialect) {
 					if !yield(reply) {
 						return
 					}
@@ -199,18 +199,19 @@ func (d *Dialect) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interru
 }
 
 // ReadsDecisions implements translate.DecisionReader.
-func (d *Dialect) ReadsDecisions(spoken string) bool {
+func (d *Dialect) ReadsDecisions(detectedDialect string) bool {
 	return slices.ContainsFunc(d.list, func(one translate.Dialect) bool {
 		reader, ok := one.(translate.DecisionReader)
-		return ok && (spoken == "" || spoken == one.Name()) && reader.ReadsDecisions(spoken)
+		return ok && (detectedDialect == "" || detectedDialect == one.Name()) && reader.ReadsDecisions(detectedDialect)
 	})
 }
 
-// Decides implements translate.DecisionReader. If spoken is unknown, it asks every dialect.
-func (d *Dialect) Decides(m agui.Message, last bool, spoken string) bool {
+// Decides implements translate.DecisionReader. If detectedDialect is unknown, it asks every
+// dialect.
+func (d *Dialect) Decides(m agui.Message, isLast bool, detectedDialect string) bool {
 	return slices.ContainsFunc(d.list, func(one translate.Dialect) bool {
 		reader, ok := one.(translate.DecisionReader)
-		return ok && (spoken == "" || spoken == one.Name()) && reader.Decides(m, last, spoken)
+		return ok && (detectedDialect == "" || detectedDialect == one.Name()) && reader.Decides(m, isLast, detectedDialect)
 	})
 }
 
@@ -231,19 +232,19 @@ func (d *Dialect) owns(dialect, tool string) bool {
 	return ok && owner.Owns(tool)
 }
 
-// Continues implements translate.Continuer. If spoken is unknown, it asks every dialect.
-func (d *Dialect) Continues(spoken, backend string) bool {
+// Continues implements translate.Continuer. If detectedDialect is unknown, it asks every dialect.
+func (d *Dialect) Continues(detectedDialect, backend string) bool {
 	return slices.ContainsFunc(d.list, func(one translate.Dialect) bool {
 		continuer, ok := one.(translate.Continuer)
-		return ok && (spoken == "" || spoken == one.Name()) && continuer.Continues(spoken, backend)
+		return ok && (detectedDialect == "" || detectedDialect == one.Name()) && continuer.Continues(detectedDialect, backend)
 	})
 }
 
-// AsksUnder implements translate.Stateless. If spoken is unknown, it asks every dialect.
-func (d *Dialect) AsksUnder(id, spoken string) (call string, asks bool) {
+// AsksUnder implements translate.Stateless. If detectedDialect is unknown, it asks every dialect.
+func (d *Dialect) AsksUnder(id, detectedDialect string) (call string, asks bool) {
 	for _, one := range d.list {
-		if stateless, ok := one.(translate.Stateless); ok && (spoken == "" || spoken == one.Name()) {
-			if call, asks = stateless.AsksUnder(id, spoken); asks {
+		if stateless, ok := one.(translate.Stateless); ok && (detectedDialect == "" || detectedDialect == one.Name()) {
+			if call, asks = stateless.AsksUnder(id, detectedDialect); asks {
 				return call, true
 			}
 		}

@@ -114,8 +114,8 @@ func (*Dialect) Name() string { return Name }
 
 // Replies implements translate.HistoryReader. No message can answer a question of this dialect, so
 // it yields only messages that another backend could read as a decision.
-func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
-	return microsoft.NativeApprovals(in, spoken == Name)
+func (*Dialect) Replies(in agui.RunInput, detectedDialect string) iter.Seq[translate.Reply] {
+	return microsoft.NativeApprovals(in, detectedDialect == Name)
 }
 
 // AnswerIn implements translate.HistoryReader.
@@ -199,6 +199,6 @@ func (d *Dialect) resumedRun(r *translate.Request, out translate.Out) *run {
 	return next
 }
 
-func (d *Dialect) plainRun(r *translate.Request, gone []translate.WithheldMessage) *run {
-	return &run{d: d, r: r.Plain(), withheld: gone}
+func (d *Dialect) plainRun(r *translate.Request, withheld []translate.WithheldMessage) *run {
+	return &run{d: d, r: r.Plain(), withheld: withheld}
 }

@@ -21,9 +21,9 @@ func possiblyOpenCalls(p agui.Pause) []string { return kit.ReadPrivate[pausePriv
 // and run it again without a question, with the other calls of its turn (RAN ag_ui_strands 0.3.0).
 // TypeScript would pass the call to the model, and models refuse it. The calls of the pause open
 // stay in the history, because the backend adds their results.
-func withoutHeld(in agui.RunInput, ended []translate.EndedPause, open agui.Pause) agui.RunInput {
+func withoutHeld(in agui.RunInput, endedPauses []translate.EndedPause, open agui.Pause) agui.RunInput {
 	held := map[string]bool{}
-	for _, p := range ended {
+	for _, p := range endedPauses {
 		if p.Dialect == Name {
 			for _, id := range possiblyOpenCalls(p.Pause) {
 				held[id] = true

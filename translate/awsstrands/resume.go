@@ -100,16 +100,16 @@ func (d *Dialect) entries(r *translate.Request) (json.RawMessage, error) {
 }
 
 // entry returns a resume entry with the backend's id of the question, and the status and payload of
-// said. The parameter came is the client's own entry, whose other members are kept. It is "" if the
-// client answered in another form.
-func entry(came, native string, said agui.Answer) []byte {
-	came = cmp.Or(came, "{}")
-	out := agui.SetString([]byte(came), "interruptId", native)
-	out = agui.SetString(out, "status", string(said.Status))
-	if said.Payload == nil {
+// answer. The parameter clientEntry is the client's own entry, whose other members are kept. It is
+// "" if the client answered in another form.
+func entry(clientEntry, native string, answer agui.Answer) []byte {
+	clientEntry = cmp.Or(clientEntry, "{}")
+	out := agui.SetString([]byte(clientEntry), "interruptId", native)
+	out = agui.SetString(out, "status", string(answer.Status))
+	if answer.Payload == nil {
 		return agui.DeleteKey(out, "payload")
 	}
-	return agui.SetKey(out, "payload", said.Payload)
+	return agui.SetKey(out, "payload", answer.Payload)
 }
 
 // answer returns the answer a in the form that the adapter, and its hook or tool, can read.
@@ -135,11 +135,11 @@ func (d *Dialect) answer(i agui.Interrupt, a agui.Answer) (agui.Answer, error) {
 // without a payload to TypeScript's adapter, which would repeat its question forever; Python's
 // adapter accepts such an answer. It also refuses edited arguments, because no adapter applies
 // them, and the call would run without the edits.
-func unchangedAnswer(i agui.Interrupt, a agui.Answer, kept private) (agui.Answer, error) {
+func unchangedAnswer(i agui.Interrupt, a agui.Answer, state private) (agui.Answer, error) {
 	switch {
 	case a.Status == agui.Cancelled:
 		a.Payload = nil
-	case a.Payload == nil && !kept.Python:
+	case a.Payload == nil && !state.Python:
 		return a, agui.Errorf(agui.InvalidPayload, textNoPayload, a.ID)
 	case a.Payload == nil:
 		a.Payload = json.RawMessage("null")

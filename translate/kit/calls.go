@@ -46,23 +46,23 @@ func EditCalls(m agui.Message, edit func(gjson.Result) json.RawMessage) (agui.Me
 	return agui.ParseMessage(append(out, '}')), true
 }
 
-// MessageWithoutCalls returns the message without the calls in gone. It returns false if the
+// MessageWithoutCalls returns the message without the calls in removed. It returns false if the
 // message has neither calls nor content afterwards.
-func MessageWithoutCalls(m agui.Message, gone map[string]bool) (agui.Message, bool) {
+func MessageWithoutCalls(m agui.Message, removed map[string]bool) (agui.Message, bool) {
 	return EditCalls(m, func(c gjson.Result) json.RawMessage {
-		if slices.ContainsFunc(ValuesAt(c, "id"), func(id gjson.Result) bool { return gone[id.Str] }) {
+		if slices.ContainsFunc(ValuesAt(c, "id"), func(id gjson.Result) bool { return removed[id.Str] }) {
 			return nil
 		}
 		return json.RawMessage(c.Raw)
 	})
 }
 
-// WithoutCalls returns the messages without the calls in gone. It leaves out a message that has
+// WithoutCalls returns the messages without the calls in removed. It leaves out a message that has
 // neither calls nor content afterwards.
-func WithoutCalls(list []agui.Message, gone map[string]bool) []agui.Message {
+func WithoutCalls(list []agui.Message, removed map[string]bool) []agui.Message {
 	var kept []agui.Message
 	for _, m := range list {
-		if left, ok := MessageWithoutCalls(m, gone); ok {
+		if left, ok := MessageWithoutCalls(m, removed); ok {
 			kept = append(kept, left)
 		}
 	}

@@ -116,8 +116,8 @@ func (*Dialect) Name() string { return Name }
 
 // Replies implements translate.HistoryReader. No message answers a question of this dialect.
 // Replies yields only messages that another backend could read as a decision.
-func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
-	return microsoft.NativeApprovals(in, spoken == Name)
+func (*Dialect) Replies(in agui.RunInput, detectedDialect string) iter.Seq[translate.Reply] {
+	return microsoft.NativeApprovals(in, detectedDialect == Name)
 }
 
 // AnswerIn implements translate.HistoryReader.

@@ -68,8 +68,8 @@ func isEdited(now, then gjson.Result) bool {
 }
 
 // toLangChain returns a message in LangChain's form. It returns nil for a role that a graph does
-// not get, such as developer. thoughts are the reasoning blocks that precede the message.
-func toLangChain(m agui.Message, v gjson.Result, thoughts []json.RawMessage) json.RawMessage {
+// not get, such as developer. reasoning are the reasoning blocks that precede the message.
+func toLangChain(m agui.Message, v gjson.Result, reasoning []json.RawMessage) json.RawMessage {
 	o := []byte{'{'}
 	if m.ID != "" {
 		o = kit.AppendText(o, "id", m.ID)
@@ -86,11 +86,11 @@ func toLangChain(m agui.Message, v gjson.Result, thoughts []json.RawMessage) jso
 	case "assistant":
 		o = kit.AppendText(o, "type", "ai")
 		switch {
-		case len(thoughts) > 0:
+		case len(reasoning) > 0:
 			if content.Str != "" {
-				thoughts = append(thoughts, append(kit.AppendText([]byte(`{"type":"text"`), "text", content.Str), '}'))
+				reasoning = append(reasoning, append(kit.AppendText([]byte(`{"type":"text"`), "text", content.Str), '}'))
 			}
-			o = kit.AppendMember(o, `"content"`, string(listOf(thoughts)))
+			o = kit.AppendMember(o, `"content"`, string(listOf(reasoning)))
 		default:
 			o = kit.AppendText(o, "content", kit.PlainText(content))
 		}

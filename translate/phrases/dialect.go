@@ -86,8 +86,8 @@ func (d *Dialect) Sign(ev agui.Event, r *translate.Request) bool {
 
 // Replies implements translate.HistoryReader. No message answers a question of this dialect.
 // Replies yields only messages that another backend could read as a decision.
-func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
-	return microsoft.NativeApprovals(in, spoken == Name)
+func (*Dialect) Replies(in agui.RunInput, detectedDialect string) iter.Seq[translate.Reply] {
+	return microsoft.NativeApprovals(in, detectedDialect == Name)
 }
 
 // AnswerIn implements translate.HistoryReader.

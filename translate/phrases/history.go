@@ -13,9 +13,9 @@ import (
 // history returns the conversation for the backend, with each answer directly after its question.
 // changed reports whether it differs from list. An approval is left out if its run failed or is in
 // doubt, because a backend without another memory would act on the approval again.
-func (d *Dialect) history(list []agui.Message, ended []translate.EndedPause) (_ []agui.Message, changed bool) {
+func (d *Dialect) history(list []agui.Message, endedPauses []translate.EndedPause) (_ []agui.Message, changed bool) {
 	failed := map[string]bool{}
-	for _, p := range ended {
+	for _, p := range endedPauses {
 		for _, i := range p.Interrupts {
 			failed[answerPrefix+i.ID] = p.Failed && p.Dialect == Name
 		}

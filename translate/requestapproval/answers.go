@@ -41,9 +41,9 @@ func alias(a *agui.Answer) {
 // Replies implements translate.HistoryReader. It yields the tool messages by which the samples' own
 // clients answer. It yields every other native approval as a stray. A tool message counts even if
 // the client's copy of the call is missing, because the question is on record.
-func (*Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
+func (*Dialect) Replies(in agui.RunInput, detectedDialect string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
-		pairs := microsoft.Approvals(in, spoken == Name)
+		pairs := microsoft.Approvals(in, detectedDialect == Name)
 		for _, one := range pairs {
 			keys := []string{one.Key}
 			if one.Keep = one.Key == microsoft.RequestApproval; one.Keep {

@@ -123,13 +123,15 @@ func (*Dialect) Owns(tool string) bool { return tool == microsoft.RequestApprova
 
 // Continues implements translate.Continuer. It returns true for a thread of this or of an unknown
 // dialect, because the newer hosts use AGUI.Server, which approves each call without a result.
-func (*Dialect) Continues(spoken, _ string) bool { return spoken == "" || spoken == Name }
+func (*Dialect) Continues(detectedDialect, _ string) bool {
+	return detectedDialect == "" || detectedDialect == Name
+}
 
 // AsksUnder implements translate.Stateless. If the dialect of the thread is known, Begin removes
 // all such calls, so AsksUnder returns false.
-func (*Dialect) AsksUnder(id, spoken string) (call string, asks bool) {
+func (*Dialect) AsksUnder(id, detectedDialect string) (call string, asks bool) {
 	call, is := microsoft.CallOf(id)
-	return call, is && spoken == ""
+	return call, is && detectedDialect == ""
 }
 
 // KeepsNothing implements translate.Stateless.

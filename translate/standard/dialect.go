@@ -60,8 +60,8 @@ func (d *Dialect) Name() string {
 
 // Replies implements translate.HistoryReader. No message answers a question of this dialect.
 // Replies yields only messages that another backend could read as a decision.
-func (d *Dialect) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
-	return microsoft.NativeApprovals(in, spoken == d.Name())
+func (d *Dialect) Replies(in agui.RunInput, detectedDialect string) iter.Seq[translate.Reply] {
+	return microsoft.NativeApprovals(in, detectedDialect == d.Name())
 }
 
 // AnswerIn implements translate.HistoryReader.
@@ -101,14 +101,14 @@ func (d *Dialect) Sign(ev agui.Event, _ *translate.Request) bool {
 // AGUI.Server. When this host asks for input, its stream looks like that of any backend with the
 // interrupt outcome. So the path of such a host may be on record with this dialect and without a
 // known backend.
-func (d *Dialect) Continues(spoken, backend string) bool {
-	return d.name == "" && (spoken == "" || spoken == Name && backend == "")
+func (d *Dialect) Continues(detectedDialect, backend string) bool {
+	return d.name == "" && (detectedDialect == "" || detectedDialect == Name && backend == "")
 }
 
 // AsksUnder implements translate.Stateless. It is for the .NET host on AGUI.Server, see Continues.
-func (d *Dialect) AsksUnder(id, spoken string) (call string, asks bool) {
+func (d *Dialect) AsksUnder(id, detectedDialect string) (call string, asks bool) {
 	call, is := microsoft.CallOf(id)
-	return call, is && d.name == "" && spoken == Name
+	return call, is && d.name == "" && detectedDialect == Name
 }
 
 // KeepsNothing implements translate.Stateless. It returns false because a backend that asks by the

@@ -27,9 +27,9 @@ func (run *run) fail(text, kind gjson.Result, emit func(agui.Event)) {
 }
 
 // event returns the RUN_ERROR for the error frame. It has the backend's text.
-func (f *failure) event(forced bool) agui.Event {
+func (f *failure) event(isForced bool) agui.Event {
 	code, message := strandsapi.CodeError, f.text
-	if forced {
+	if isForced {
 		code = strandsapi.CodeForceStop
 	}
 	if f.kind != "" {

@@ -33,12 +33,12 @@ func (run *run) askLost() (translate.Result, bool) {
 	return kit.AskLost(run.r, kit.LostQuestion{Backend: Name, Natives: natives}), true
 }
 
-// sdkIDs returns those ids that an SDK made and for which the function wanted returns true. It
+// sdkIDs returns those ids that an SDK made and for which the function isWanted returns true. It
 // leaves out published ids, which are an SDK's id with a tilde and a suffix.
-func sdkIDs(ids []string, wanted func(strandsapi.ID) bool) []string {
+func sdkIDs(ids []string, isWanted func(strandsapi.ID) bool) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		read, known := strandsapi.ParseID(id)
-		return !known || !wanted(read) || slices.ContainsFunc(ids, func(other string) bool { return strings.HasPrefix(id, other+"~") })
+		return !known || !isWanted(read) || slices.ContainsFunc(ids, func(other string) bool { return strings.HasPrefix(id, other+"~") })
 	})
 }
 

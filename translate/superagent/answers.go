@@ -59,19 +59,19 @@ func memberOf(object gjson.Result, name string) []gjson.Result {
 // inputOf returns the input of a resume, which is an object with at least one value. It returns nil
 // if no input may be sent. It never returns an empty object, because the server reads an empty
 // input as a yes.
-func inputOf(a agui.Answer, kept questionState) (json.RawMessage, error) {
+func inputOf(a agui.Answer, state questionState) (json.RawMessage, error) {
 	if a.Status == agui.Cancelled {
-		return kept.denial(), nil
+		return state.denial(), nil
 	}
 	v := gjson.ParseBytes(a.Payload)
 	if !v.IsObject() {
 		return nil, agui.Errorf(agui.InvalidPayload, textNotObject, a.ID)
 	}
-	if kept.confirms() {
-		return confirmation(a.ID, v, kept.Fields[0].Name)
+	if state.confirms() {
+		return confirmation(a.ID, v, state.Fields[0].Name)
 	}
 	known := map[string]bool{}
-	for _, f := range kept.Fields {
+	for _, f := range state.Fields {
 		known[f.Name] = true
 	}
 	input, given := []byte{'{'}, map[string]bool{}
@@ -93,7 +93,7 @@ func inputOf(a agui.Answer, kept questionState) (json.RawMessage, error) {
 	case len(given) == 0:
 		return nil, agui.Errorf(agui.InvalidPayload, textNoField, a.ID)
 	}
-	for _, f := range kept.Fields {
+	for _, f := range state.Fields {
 		// A missing answer is not a yes, but the server would tell the model to proceed.
 		if f.confirms() && !given[f.Name] {
 			input = kit.AppendMember(input, string(agui.MustMarshal(f.Name)), "false")

@@ -299,7 +299,7 @@ func (d *Desk) refuseOtherDecision(ctx context.Context, w http.ResponseWriter, k
 
 // decisionOf converts a caller's decision on a question of the pause p. If the decision is not
 // valid, it returns the problem with which the request is refused.
-func decisionOf(p *agui.Pause, request *decisionRequest) (w door.Decision, refused *problem) {
+func decisionOf(p *agui.Pause, request *decisionRequest) (w door.Decision, refusal *problem) {
 	no := func(status int, code, detail string) (door.Decision, *problem) {
 		return door.Decision{}, &problem{Status: status, Code: code, Detail: detail}
 	}

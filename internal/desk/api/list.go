@@ -71,7 +71,7 @@ func (f *filter) selects(p *agui.Pause, state string) bool {
 }
 
 // query parses the query parameters of a request for a list. It calls read to parse a cursor.
-func query(values url.Values, read func(string) (cursor, error)) (f filter, c cursor, limit int, refused *problem) {
+func query(values url.Values, read func(string) (cursor, error)) (f filter, c cursor, limit int, refusal *problem) {
 	wrong := func(code, detail string) (filter, cursor, int, *problem) {
 		return filter{}, cursor{}, 0, &problem{Status: http.StatusBadRequest, Code: code, Detail: detail}
 	}

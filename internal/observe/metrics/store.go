@@ -34,24 +34,24 @@ func (s storeCollector) observeStep(step string, started time.Time, err error) {
 }
 
 func (s storeCollector) Load(ctx context.Context, key store.Key, owner string) (rec store.Record, err error) {
-	defer func(began time.Time) { s.observeStep("load", began, err) }(time.Now())
+	defer func(started time.Time) { s.observeStep("load", started, err) }(time.Now())
 	return s.Store.Load(ctx, key, owner)
 }
 
 func (s storeCollector) Do(ctx context.Context, key store.Key, step store.Step) (result store.StepResult, err error) {
 	if name := store.NameOf(step); slices.Contains(storeSteps, name) {
-		defer func(began time.Time) { s.observeStep(name, began, err) }(time.Now())
+		defer func(started time.Time) { s.observeStep(name, started, err) }(time.Now())
 	}
 	return s.Store.Do(ctx, key, step)
 }
 
 func (s storeCollector) Snapshots(ctx context.Context, key store.Key, pauseID string, at store.Moment) (snapshots store.Snapshots, err error) {
-	defer func(began time.Time) { s.observeStep("snapshots", began, err) }(time.Now())
+	defer func(started time.Time) { s.observeStep("snapshots", started, err) }(time.Now())
 	return s.Store.Snapshots(ctx, key, pauseID, at)
 }
 
 func (s storeCollector) List(ctx context.Context, q store.Query) (p store.Page, err error) {
-	defer func(began time.Time) { s.observeStep("waiting", began, err) }(time.Now())
+	defer func(started time.Time) { s.observeStep("waiting", started, err) }(time.Now())
 	return s.Store.List(ctx, q)
 }
 

@@ -13,16 +13,16 @@ import (
 // gets this result, because a backend that stores its thread already has the result of the call.
 
 // OwnResults returns Holdpoint's own results for answered calls that got no result in the run, each
-// with its call before it. It returns nil if the client does not need them. asked is the pause that
+// with its call before it. It returns nil if the client does not need them. pause is the pause that
 // the run resumed, or nil. next is the pause with which the run ends, or nil. A call about which
 // next asks again gets no result yet. doubtful is true if it is not known whether the answers were
 // carried out.
-func (l Listener) OwnResults(k *KnownCalls, asked, next *agui.Pause, doubtful bool) []agui.Event {
-	if !k.Resumes() || l.showsNativeForm() || !l.Line.NeedsResult() || asked == nil {
+func (l Listener) OwnResults(k *KnownCalls, pause, next *agui.Pause, doubtful bool) []agui.Event {
+	if !k.Resumes() || l.showsNativeForm() || !l.Line.NeedsResult() || pause == nil {
 		return nil
 	}
 	var events []agui.Event
-	for _, i := range asked.Interrupts {
+	for _, i := range pause.Interrupts {
 		id := i.ToolCallID()
 		c := k.clientLacks[id]
 		if next != nil && len(next.InterruptsAbout(id)) > 0 || i.CallUnseen || k.answeredInRun[id] || c == nil && !(k.clientHas[id] && l.Line.ParsesResults()) {

@@ -45,9 +45,9 @@ const (
 
 // AppendSnapshots appends the snapshots that a client needs before an outcome. A snapshot is not
 // needed if the backend has sent a complete one after the last change. A snapshot that is not
-// completely known is omitted. untaken is true if some messages were not sent to the backend. The
+// completely known is omitted. hasUnsent is true if some messages were not sent to the backend. The
 // client's snapshot includes these messages, but the record does not.
-func AppendSnapshots(events []agui.Event, s *Snapshots, w HiddenSnapshots, untaken bool) ([]agui.Event, []Omission) {
+func AppendSnapshots(events []agui.Event, s *Snapshots, w HiddenSnapshots, hasUnsent bool) ([]agui.Event, []Omission) {
 	var left []Omission
 	switch {
 	case w.State:
@@ -65,7 +65,7 @@ func AppendSnapshots(events []agui.Event, s *Snapshots, w HiddenSnapshots, untak
 	case s.MessagesSent || len(s.List) == 0:
 	case sharesID(s.List):
 		left = append(left, MessagesShareID)
-	case untaken:
+	case hasUnsent:
 		events = append(events, agui.SnapshotEvent(agui.List(s.List)))
 	default:
 		events = append(events, agui.SnapshotEvent(s.Messages))
@@ -98,12 +98,12 @@ func sharesID(list []json.RawMessage) bool {
 	return false
 }
 
-// BringsOneOf reports whether the request contains one of the messages seen. If there are no
+// BringsOneOf reports whether the request contains one of seenMessages. If there are no
 // principals, a request proves only that its sender knows the thread id. So stored snapshots are
 // sent only if the request contains a message of the run that they are from.
-func (l Listener) BringsOneOf(seen []agui.SeenMessage) bool {
+func (l Listener) BringsOneOf(seenMessages []agui.SeenMessage) bool {
 	known := map[string]bool{}
-	for _, s := range seen {
+	for _, s := range seenMessages {
 		known[s.ID] = s.ID != ""
 	}
 	return slices.ContainsFunc(l.In.Messages, func(m agui.Message) bool { return known[m.ID] })

@@ -87,16 +87,16 @@ type recordedCall struct {
 	json    json.RawMessage
 }
 
-// recordedCalls returns the calls in wanted that the record contains. If several have the same id,
-// it returns the newest.
-func (v *View) recordedCalls(wanted map[string]bool) map[string]recordedCall {
+// recordedCalls returns the calls in wantedIDs that the record contains. If several have the same
+// id, it returns the newest.
+func (v *View) recordedCalls(wantedIDs map[string]bool) map[string]recordedCall {
 	known := map[string]recordedCall{}
 	read := func(messages []byte) {
 		list := gjson.ParseBytes(messages).Array()
 		for _, m := range slices.Backward(list) {
 			for _, c := range m.Get("toolCalls").Array() {
 				id := c.Get("id").Str
-				if _, is := known[id]; wanted[id] && !is {
+				if _, is := known[id]; wantedIDs[id] && !is {
 					known[id] = recordedCall{id, m.Get("id").Str, json.RawMessage(c.Raw)}
 				}
 			}
@@ -105,7 +105,7 @@ func (v *View) recordedCalls(wanted map[string]bool) map[string]recordedCall {
 	read(v.askedMessages())
 	isNewest := true
 	for _, result := range v.Record.Results {
-		if len(known) == len(wanted) {
+		if len(known) == len(wantedIDs) {
 			break
 		}
 		if result.Tombstone {
@@ -113,7 +113,7 @@ func (v *View) recordedCalls(wanted map[string]bool) map[string]recordedCall {
 		}
 		// Each load costs a step of the store. The newest result also contains the calls of earlier
 		// runs, so older results are loaded only if they asked about a wanted call.
-		if isNewest || asksAboutOne(result.Pause, wanted, known) {
+		if isNewest || asksAboutOne(result.Pause, wantedIDs, known) {
 			read(v.endedMessages(result))
 		}
 		isNewest = false
@@ -121,7 +121,7 @@ func (v *View) recordedCalls(wanted map[string]bool) map[string]recordedCall {
 	for _, p := range v.pauses() { // for pauses whose messages were too large to be stored
 		for _, i := range p.Interrupts {
 			for _, c := range i.Calls {
-				if _, is := known[c.ID]; wanted[c.ID] && !is && c.ID == i.ToolCallID() && !i.CallUnseen && !c.ArgumentsUnknown && c.Name != "" {
+				if _, is := known[c.ID]; wantedIDs[c.ID] && !is && c.ID == i.ToolCallID() && !i.CallUnseen && !c.ArgumentsUnknown && c.Name != "" {
 					known[c.ID] = recordedCall{c.ID, "", agui.CallJSON(c.ID, c.Name, c.Args)}
 				}
 			}
@@ -130,12 +130,12 @@ func (v *View) recordedCalls(wanted map[string]bool) map[string]recordedCall {
 	return known
 }
 
-// asksAboutOne reports whether the pause asks about a call that is in wanted and not in known.
-func asksAboutOne(p *agui.Pause, wanted map[string]bool, known map[string]recordedCall) bool {
+// asksAboutOne reports whether the pause asks about a call that is in wantedIDs and not in known.
+func asksAboutOne(p *agui.Pause, wantedIDs map[string]bool, known map[string]recordedCall) bool {
 	return p != nil && slices.ContainsFunc(p.Interrupts, func(i agui.Interrupt) bool {
 		id := i.ToolCallID()
 		_, is := known[id]
-		return wanted[id] && !is
+		return wantedIDs[id] && !is
 	})
 }
 

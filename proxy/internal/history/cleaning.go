@@ -25,25 +25,25 @@ type cleaning struct {
 }
 
 // Clean returns the messages that the dialect gets. If nothing is removed, it returns the same
-// list. resumed is the pause that the request resumes, or nil for a run without answers. strays is
-// the number of removed messages with a stray decision: a decision about which no question of the
-// thread is open.
+// list. resumedPause is the pause that the request resumes, or nil for a run without answers.
+// strays is the number of removed messages with a stray decision: a decision about which no
+// question of the thread is open.
 //
 // Decisions are removed, because the dialect adds the answers itself. A decision that the record
 // does not know as an answer must not reach the backend. Answers that are already on record stay if
 // their dialect says so. Together with a stray decision, the calls that it decides are removed,
 // because they would be left without a result.
-func Clean(v *View, replies Replies, resumed *agui.Pause) (list []agui.Message, strays int) {
-	c := &cleaning{resuming: resumed != nil}
+func Clean(v *View, replies Replies, resumedPause *agui.Pause) (list []agui.Message, strays int) {
+	c := &cleaning{resuming: resumedPause != nil}
 	places := kit.PlacesIn(v.Input.Messages)
 	for here := range replies.byMessage() {
-		if c.takeReplies(here, &places, resumed) {
+		if c.takeReplies(here, &places, resumedPause) {
 			strays++
 		}
 	}
 	switch {
-	case resumed != nil:
-		c.repeats = contract.RepeatsOf(resumed, v.Input.Resume)
+	case resumedPause != nil:
+		c.repeats = contract.RepeatsOf(resumedPause, v.Input.Resume)
 	case v.Show != translate.ShowNative: // with ShowNative, the history has the backend's own form
 		if c.countLeftovers(v.Input.Messages); c.leftovers != nil {
 			c.repeats = contract.RepeatsIn(v.pauses()...)
@@ -56,33 +56,33 @@ func Clean(v *View, replies Replies, resumed *agui.Pause) (list []agui.Message, 
 	return c.remaining(v.Input.Messages), strays
 }
 
-// takeReplies records what must be removed from one message with replies. here are the replies of
-// that message. stray is true if its decision is about a question that is not open.
-func (c *cleaning) takeReplies(here Replies, places *kit.Places, resumed *agui.Pause) (stray bool) {
-	known := func(is func(Reply) bool) bool { return slices.ContainsFunc(here, is) }
-	taken := resumed != nil && known(func(d Reply) bool { return d.IsAnswer || d.RepeatsEntry })
+// takeReplies records what must be removed from one message with replies. replies are the replies
+// of that message. stray is true if its decision is about a question that is not open.
+func (c *cleaning) takeReplies(replies Replies, places *kit.Places, resumedPause *agui.Pause) (stray bool) {
+	known := func(is func(Reply) bool) bool { return slices.ContainsFunc(replies, is) }
+	taken := resumedPause != nil && known(func(d Reply) bool { return d.IsAnswer || d.RepeatsEntry })
 	asked := known(func(d Reply) bool { return d.Decides })
 	switch {
 	case taken:
 	case known(func(d Reply) bool { return d.WasAnswer && d.Keep }):
-		if places.Answers(here[0].At) {
+		if places.Answers(replies[0].At) {
 			return false
 		}
-		if c.take(here[0]); places.Repeated {
+		if c.take(replies[0]); places.Repeated {
 			return false // another answer to the same call stays
 		}
 	case !asked && !known(func(d Reply) bool { return d.Pause != nil }):
 		return false // the message is the result of a tool that needed no approval
 	}
-	c.take(here[0])
-	if repeats := resumed != nil && known(func(d Reply) bool { return d.Pause == resumed }); taken || repeats {
+	c.take(replies[0])
+	if repeats := resumedPause != nil && known(func(d Reply) bool { return d.Pause == resumedPause }); taken || repeats {
 		return false
 	}
 	if known(func(d Reply) bool { return d.RepeatsEntry && d.Pause == nil }) {
 		return false // the call of this reply is not the call that asked the question
 	}
 	var calls []string // replies of one message may share one list, and both may be very long
-	for _, d := range here {
+	for _, d := range replies {
 		if d.Decides && !sameList(d.Calls, calls) {
 			calls = d.Calls
 			c.takeCalls(calls)

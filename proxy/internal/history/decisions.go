@@ -24,17 +24,17 @@ type unjudgedMessage struct {
 	shown bool   // the messages of the request contain the call
 }
 
-// unjudgedMessages returns some of the unjudged messages of the request. If last is true, these are
-// the ones after the last message of the user or the assistant. If last is false, they are the ones
-// before it.
-func (v *View) unjudgedMessages(last bool) []unjudgedMessage {
+// unjudgedMessages returns some of the unjudged messages of the request. If isLast is true, these
+// are the ones after the last message of the user or the assistant. If isLast is false, they are
+// the ones before it.
+func (v *View) unjudgedMessages(isLast bool) []unjudgedMessage {
 	reader := v.Dialect.Decisions
 	if reader == nil || v.CarriesDecisions {
 		return nil
 	}
 	end := endOfWords(v.Input.Messages)
 	from, to := 0, end
-	if last {
+	if isLast {
 		from, to = end, len(v.Input.Messages)
 	}
 	var list []unjudgedMessage
@@ -42,7 +42,7 @@ func (v *View) unjudgedMessages(last bool) []unjudgedMessage {
 	var known, left map[string]bool
 	for at := from; at < to; at++ {
 		m := v.Input.Messages[at]
-		if m.Plain && !strings.EqualFold(m.Role, "tool") || !kit.IsTool(agui.View(m.JSON)) || !reader.Decides(m, last, v.KnownDialect) {
+		if m.Plain && !strings.EqualFold(m.Role, "tool") || !kit.IsTool(agui.View(m.JSON)) || !reader.Decides(m, isLast, v.KnownDialect) {
 			continue
 		}
 		if claims == nil {

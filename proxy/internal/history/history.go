@@ -46,10 +46,10 @@ type Memory interface {
 	IsLeftToClient(call string, own bool) bool
 	// LeftOpen reports whether this process saw that a run left the call without a result.
 	LeftOpen(key CallKey) bool
-	// WasAsked reports whether the store's index contains a question about the call. here is true
-	// if that question belongs to the conversation of the request. somewhere is true if it belongs
+	// WasAsked reports whether the store's index contains a question about the call. inThread is true
+	// if that question belongs to the conversation of the request. inAnyThread is true if it belongs
 	// to any conversation.
-	WasAsked(c agui.Call) (here, somewhere bool, err error)
+	WasAsked(c agui.Call) (inThread, inAnyThread bool, err error)
 }
 
 // A Dialect contains those optional interfaces of a dialect that concern the history. A field is

@@ -59,9 +59,9 @@ func leftCalls(rec *store.Record) map[string]bool {
 }
 
 // isLeft reports whether a stream of the thread left a call of the client's own tools to the
-// client. noted is what leftCalls returned for the record.
-func (v *View) isLeft(call string, noted map[string]bool) bool {
-	return v.Memory.IsLeftToClient(call, true) || noted[LeftHash(v.Thread, call)]
+// client. notedIDs is what leftCalls returned for the record.
+func (v *View) isLeft(call string, notedIDs map[string]bool) bool {
+	return v.Memory.IsLeftToClient(call, true) || notedIDs[LeftHash(v.Thread, call)]
 }
 
 // If a call has a question on record, the call needs an approval, whoever claims it. But some

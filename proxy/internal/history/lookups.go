@@ -136,17 +136,17 @@ func TextTalkedPast(messages []agui.Message) string {
 	return ""
 }
 
-// PlaceOf returns the index of the last message in the list that equals the user message wanted. It
+// PlaceOf returns the index of the last message in the list that equals the user message target. It
 // returns -1 if there is none.
-func PlaceOf(list []agui.Message, wanted agui.SeenMessage) int {
-	if wanted == (agui.SeenMessage{}) {
+func PlaceOf(list []agui.Message, target agui.SeenMessage) int {
+	if target == (agui.SeenMessage{}) {
 		return -1
 	}
 	for at, m := range slices.Backward(list) {
-		if m.Role != "user" || wanted.ID != "" && m.ID != "" && wanted.ID != m.ID {
+		if m.Role != "user" || target.ID != "" && m.ID != "" && target.ID != m.ID {
 			continue
 		}
-		if agui.NewSeenMessage(m).Digest == wanted.Digest {
+		if agui.NewSeenMessage(m).Digest == target.Digest {
 			return at
 		}
 	}

@@ -51,9 +51,9 @@ func newAsked(p *agui.Pause, result *store.Result) askedPause {
 }
 
 // answer returns the answer that the reply one, in the message m, gives to a question of the pause.
-// past is true if the reply is too late to count as an answer. ok is false if the reply answers
+// isPast is true if the reply is too late to count as an answer. ok is false if the reply answers
 // none of the pause's questions.
-func (a *askedPause) answer(reader translate.HistoryReader, m agui.Message, one translate.Reply) (answer agui.Answer, past, ok bool) {
+func (a *askedPause) answer(reader translate.HistoryReader, m agui.Message, one translate.Reply) (answer agui.Answer, isPast, ok bool) {
 	if a.pause.Dialect != one.Dialect || one.Unclear {
 		return answer, false, false
 	}
@@ -66,10 +66,10 @@ func (a *askedPause) answer(reader translate.HistoryReader, m agui.Message, one 
 		}
 		if one.TooLate {
 			_, could := reader.AnswerIn(m, one, *i)
-			past = !could
+			isPast = !could
 		}
 		answer.ID, answer.Native = i.ID, true
-		return answer, past, true
+		return answer, isPast, true
 	}
 	return answer, false, false
 }
@@ -77,15 +77,15 @@ func (a *askedPause) answer(reader translate.HistoryReader, m agui.Message, one 
 // readsTwice reports whether the answer in a tool message is ambiguous: its text is JSON that
 // contains a key twice, and readers differ in which value counts. If the question does not ask for
 // a yes or a no, two keys that only look alike are allowed. The answer to such a question is not
-// checked at all if it is part of the history (past).
-func (a *askedPause) readsTwice(m agui.Message, question string, past bool) bool {
+// checked at all if it is part of the history (isPast).
+func (a *askedPause) readsTwice(m agui.Message, question string, isPast bool) bool {
 	i := a.pause.Interrupt(question)
 	decision := i != nil && (i.Yes != nil || i.No != nil)
 	place := agui.KeysOfData
 	if decision {
 		place = agui.KeysOfAnswer
 	}
-	return (decision || !past) && kit.CheckText(agui.View(m.JSON).Get("content"), place) != nil
+	return (decision || !isPast) && kit.CheckText(agui.View(m.JSON).Get("content"), place) != nil
 }
 
 // isEarlierReply reports whether the reply was already in the messages before the pause asked. It
@@ -129,9 +129,10 @@ func (v *View) askedPauses() []askedPause {
 }
 
 // PriorReplies returns replies to the questions of p that exist before p asks them. They are in the
-// messages of came, the request as the client sent it, or in shown, the messages of the stream. If
-// whole is false, shown is not complete. Then it counts as if each question had one earlier reply.
-func PriorReplies(reader translate.HistoryReader, p *agui.Pause, came *agui.RunInput, shown []agui.Message, whole bool) (_ []agui.EarlierReply, err error) {
+// messages of received, the request as the client sent it, or in shown, the messages of the stream.
+// If whole is false, shown is not complete. Then it counts as if each question had one earlier
+// reply.
+func PriorReplies(reader translate.HistoryReader, p *agui.Pause, received *agui.RunInput, shown []agui.Message, whole bool) (_ []agui.EarlierReply, err error) {
 	defer dialect.CatchPanic("Replies", &err)
 	if reader == nil || !HasKeys(p) {
 		return nil, nil
@@ -139,7 +140,7 @@ func PriorReplies(reader translate.HistoryReader, p *agui.Pause, came *agui.RunI
 	a := newAsked(p, nil)
 	found := map[earlierReply]int{}
 	look := func(list []agui.Message) {
-		in := *came
+		in := *received
 		in.Messages = list
 		here := map[earlierReply]int{}
 		for one := range reader.Replies(in, p.Dialect) {
@@ -150,7 +151,7 @@ func PriorReplies(reader translate.HistoryReader, p *agui.Pause, came *agui.RunI
 			}
 		}
 	}
-	look(came.Messages)
+	look(received.Messages)
 	if whole {
 		look(shown)
 	} else {

@@ -51,11 +51,11 @@ func CompleteMessages(v *View) CompletedMessages {
 // Holdpoint has written. The note contains the hashes of the results.
 const OwnPrefix = "own "
 
-// OwnNote returns the note about Holdpoint's own results. told are the events that Holdpoint sends
-// after an answer to a pause. ok is false if they contain no result.
-func OwnNote(pauseID string, told []agui.Event) (n store.Note, ok bool) {
+// OwnNote returns the note about Holdpoint's own results. emitted are the events that Holdpoint
+// sends after an answer to a pause. ok is false if they contain no result.
+func OwnNote(pauseID string, emitted []agui.Event) (n store.Note, ok bool) {
 	var hashes []string
-	for _, ev := range told {
+	for _, ev := range emitted {
 		if ev.Type == agui.CallResult && len(hashes) < maxOwnNoted {
 			hashes = append(hashes, ownHash(ev.Get("toolCallId").Str, textOf(ev.Get("content").Str)))
 		}
@@ -223,7 +223,7 @@ func isMadeUp(m agui.Message) bool {
 // new. Or the question is open and v.OmitsCalls is true: such a client writes the call only
 // together with a result that it made up. Or the question has ended and the list contains the call
 // twice.
-func (v *View) withoutMadeUp(list []agui.Message, pauses []*agui.Pause) (kept []agui.Message, gone int) {
+func (v *View) withoutMadeUp(list []agui.Message, pauses []*agui.Pause) (remaining []agui.Message, removed int) {
 	if !slices.ContainsFunc(list, isMadeUp) {
 		return list, 0
 	}
@@ -287,9 +287,9 @@ func (v *View) withoutMadeUp(list []agui.Message, pauses []*agui.Pause) (kept []
 				continue
 			}
 		}
-		kept = append(kept, m)
+		remaining = append(remaining, m)
 	}
-	return kept, len(list) - len(kept)
+	return remaining, len(list) - len(remaining)
 }
 
 // lastKnown returns the index of the last message that existed when the pause p was raised. It

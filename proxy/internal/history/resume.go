@@ -136,8 +136,8 @@ func OnlyAnswers(v *View, c *contract.Case, declared func() map[string]bool) fun
 // messages that the record has of that end. all are these and the new messages. They replace the
 // chat's own history, because the backend would believe that history. known is false if the record
 // does not contain those messages.
-func CatchUp(shown store.Snapshots, newMessages []agui.Message) (before, all []agui.Message, known bool) {
-	before = MessagesIn(shown.Messages)
+func CatchUp(snapshots store.Snapshots, newMessages []agui.Message) (before, all []agui.Message, known bool) {
+	before = MessagesIn(snapshots.Messages)
 	return before, slices.Concat(before, newMessages), len(before) > 0
 }
 

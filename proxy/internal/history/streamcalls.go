@@ -40,9 +40,9 @@ func (s *StreamCalls) Note(ev agui.Event, in *agui.RunInput) {
 
 // NoteSnapshot adds calls from the last message of a MESSAGES_SNAPSHOT, because some backends send
 // a call only there. It adds only calls of the client's tools. It does not add a call that the
-// request already contained, because the backend may only repeat what the client made up. came is
-// the request as the client sent it.
-func (s *StreamCalls) NoteSnapshot(ev agui.Event, came *agui.RunInput) {
+// request already contained, because the backend may only repeat what the client made up. received
+// is the request as the client sent it.
+func (s *StreamCalls) NoteSnapshot(ev agui.Event, received *agui.RunInput) {
 	var last gjson.Result
 	agui.View(ev.JSON).Get("messages").ForEach(func(_, m gjson.Result) bool { last = m; return true })
 	if last.Get("role").Str != "assistant" {
@@ -51,11 +51,11 @@ func (s *StreamCalls) NoteSnapshot(ev agui.Event, came *agui.RunInput) {
 	var claims *kit.ClaimedCalls // nil until needed
 	for _, c := range last.Get("toolCalls").Array() {
 		id, name := c.Get("id").Str, c.Get("function.name").Str
-		if !came.Declares(name) || slices.ContainsFunc(*s, func(o StreamCall) bool { return o.ID == id }) {
+		if !received.Declares(name) || slices.ContainsFunc(*s, func(o StreamCall) bool { return o.ID == id }) {
 			continue
 		}
 		if claims == nil {
-			claims = kit.ClaimsOf(*came)
+			claims = kit.ClaimsOf(*received)
 		}
 		if _, shown := claims.Own(id); !shown {
 			s.add(StreamCall{strings.Clone(id), true})
@@ -94,7 +94,7 @@ type ReusedCall struct {
 	Note store.Note
 }
 
-// OpenNotes returns what must be remembered about the calls s. plainly is true if the run ended
+// OpenNotes returns what must be remembered about the calls s. isSuccess is true if the run ended
 // without an error and asked no question. Then the client may also answer a call whose tool the
 // request does not declare, and a later request may contain that call without a result. asked
 // returns a call as it was shown to the client.
@@ -102,13 +102,13 @@ type ReusedCall struct {
 // The record notes the open calls if the run also left a call of a declared tool open, because the
 // result of that call may arrive after a restart or at another replica. The record notes the calls
 // of the client's own tools if a backend could read their results as decisions.
-func (s StreamCalls) OpenNotes(v *View, asked func(call string) (agui.AskedCall, bool), plainly bool) OpenCallNotes {
+func (s StreamCalls) OpenNotes(v *View, asked func(call string) (agui.AskedCall, bool), isSuccess bool) OpenCallNotes {
 	var left OpenCallNotes
-	runs := plainly && v.RunsOpenCalls()
+	runs := isSuccess && v.RunsOpenCalls()
 	var own []string
 	var open []agui.AskedCall
 	for _, c := range s {
-		if c.DeclaredByRequest || plainly {
+		if c.DeclaredByRequest || isSuccess {
 			left.LeftCalls = append(left.LeftCalls, NewThreadCall(v.Thread, c.ID, c.DeclaredByRequest))
 		}
 		if !c.DeclaredByRequest {

@@ -46,23 +46,23 @@ func Connection(req *http.Request) *Refusal {
 
 // Form refuses a request for its form: its connection, the names of its headers, or a WebSocket at
 // an agent's path. It is called before the sender of the request is identified. With
-// UnderscoresDrop it removes headers whose names have an underscore; dropped reports whether it
+// UnderscoresDrop it removes headers whose names have an underscore; hasDropped reports whether it
 // removed any.
-func (t *Intake) Form(req *http.Request) (dropped bool, refused *Refusal) {
-	if refused = Connection(req); refused != nil {
-		return false, refused
+func (t *Intake) Form(req *http.Request) (hasDropped bool, refusal *Refusal) {
+	if refusal = Connection(req); refusal != nil {
+		return false, refusal
 	}
-	if dropped, refused = t.names(req); refused != nil {
-		return false, refused
+	if hasDropped, refusal = t.names(req); refusal != nil {
+		return false, refusal
 	}
 	if isWebSocket(req) && t.isAgents(req.URL.Path) {
-		return dropped, TurnAway(req, slog.LevelInfo, http.StatusBadRequest, textWebSocketAtAgent)
+		return hasDropped, TurnAway(req, slog.LevelInfo, http.StatusBadRequest, textWebSocketAtAgent)
 	}
-	return dropped, nil
+	return hasDropped, nil
 }
 
 // names applies the setting Underscores to the headers of a request. Its results are those of Form.
-func (t *Intake) names(req *http.Request) (dropped bool, refused *Refusal) {
+func (t *Intake) names(req *http.Request) (hasDropped bool, refusal *Refusal) {
 	if t.underscores == UnderscoresPass {
 		return false, nil
 	}

@@ -200,7 +200,7 @@ func (c *Claim) finishStep(result store.Result, next *agui.Pause) error {
 
 // Release opens the claimed pause again, because nothing was sent or the backend did nothing. It
 // returns false if it cannot, because the claim was lost and something else began on the thread.
-func (c *Claim) Release() (givenBack bool, err error) {
+func (c *Claim) Release() (isReleased bool, err error) {
 	c.Stop()
 	err = c.release()
 	c.held.Store(false)

@@ -51,13 +51,13 @@ type Ledger struct {
 // A Client waits while the ledger calls the store. Alive sends it a heartbeat if one is due.
 type Client interface{ Alive() }
 
-// New returns the ledger of the thread whose record has the key. voice receives the events of the
-// steps. If log is nil, nothing is logged.
-func New(s store.Store, key store.Key, voice EventReporter, log *slog.Logger) *Ledger {
+// New returns the ledger of the thread whose record has the key. reporter receives the events of
+// the steps. If log is nil, nothing is logged.
+func New(s store.Store, key store.Key, reporter EventReporter, log *slog.Logger) *Ledger {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Ledger{Key: key, Reporter: voice, store: s, log: log, ctx: context.Background()}
+	return &Ledger{Key: key, Reporter: reporter, store: s, log: log, ctx: context.Background()}
 }
 
 // SetContext sets the context whose values the store gets in all later steps. Cancelling ctx does
@@ -107,7 +107,7 @@ func (l *Ledger) do(step store.Step) error {
 }
 
 // done is do, and returns also the result of the step and whether the step was repeated.
-func (l *Ledger) done(step store.Step) (done store.StepResult, again bool, err error) {
+func (l *Ledger) done(step store.Step) (done store.StepResult, retry bool, err error) {
 	tries := 0
 	err = l.retryOnce(func(ctx context.Context) (err error) {
 		tries++
@@ -150,15 +150,15 @@ func (l *Ledger) loadAt(key store.Key) (rec store.Record, err error) {
 
 // Snapshots returns the snapshots that ref identifies. If ref says that the store has no snapshots,
 // it does not call the store.
-func (l *Ledger) Snapshots(ref settle.Ref) (kept store.Snapshots, err error) {
+func (l *Ledger) Snapshots(ref settle.Ref) (snapshots store.Snapshots, err error) {
 	if ref.Bytes == 0 {
 		return store.Snapshots{}, nil
 	}
 	err = l.retryOnce(func(ctx context.Context) (err error) {
-		kept, err = l.store.Snapshots(ctx, l.Key, ref.PauseID, ref.At)
+		snapshots, err = l.store.Snapshots(ctx, l.Key, ref.PauseID, ref.At)
 		return err
 	})
-	return kept, err
+	return snapshots, err
 }
 
 // Open saves the pause of a run without a claim. It returns store.ErrExists if the thread already
@@ -182,14 +182,14 @@ func (l *Ledger) ask(p *agui.Pause) (standing *store.Record, err error) {
 // have the same ids, and the pause has a new id. Then the cancel gets a claim like any other
 // answer, and is sent only once. Reopen returns store.ErrExists if the thread already has an open
 // question.
-func (l *Ledger) Reopen(ended *store.Result) error {
-	p := *ended.Pause
+func (l *Ledger) Reopen(endedResult *store.Result) error {
+	p := *endedResult.Pause
 	p.ID = ids.Random128()
 	p.Interrupts = slices.Clone(p.Interrupts)
 	for n := range p.Interrupts {
 		p.Interrupts[n].CancelOnly = true
 	}
-	p.SeenMessages = ended.SeenMessages
+	p.SeenMessages = endedResult.SeenMessages
 	return l.Open(&p)
 }
 

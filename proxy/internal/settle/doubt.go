@@ -14,8 +14,8 @@ import (
 // leavesDoubt reports whether the fate of an approval is not known although the dialect considers
 // the exchange finished. If a RUN_ERROR follows an approval, it does not show whether the approved
 // action was carried out. Only a result of the call shows that.
-func (f *Facts) leavesDoubt(res *translate.Result, e *End, became translate.Fate) bool {
-	return became == translate.Finished && !e.Known && e.Event.Type == agui.RunErrored && res.Next == nil && len(res.Asked.Interrupts) == 0 && f.isActionUnproven()
+func (f *Facts) leavesDoubt(res *translate.Result, e *End, fate translate.Fate) bool {
+	return fate == translate.Finished && !e.Known && e.Event.Type == agui.RunErrored && res.Next == nil && len(res.Asked.Interrupts) == 0 && f.isActionUnproven()
 }
 
 // isActionUnproven reports whether an approval was sent to the backend and no result of its call

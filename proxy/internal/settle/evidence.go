@@ -45,14 +45,14 @@ func (e Evidence) OnlyHere() bool { return e.Resumes && e.EarlierExchanges == 0 
 //
 //   - the run failed before an exchange with answers was sent;
 //   - exactly one exchange with answers was sent, and its end says that the backend did nothing.
-func GivesBack(e Evidence, result *store.Result, became translate.Fate) bool {
+func GivesBack(e Evidence, result *store.Result, fate translate.Fate) bool {
 	switch {
-	case became == translate.Lost, became == translate.InDoubt, e.None && became != Failed:
+	case fate == translate.Lost, fate == translate.InDoubt, e.None && fate != Failed:
 		return false
-	case became == Failed:
+	case fate == Failed:
 		return !e.MayHaveSent()
 	case !e.MayHaveSent():
 		return agui.PeekType(result.Finish) == agui.RunErrored
 	}
-	return became == translate.Untouched && e.OnlyHere()
+	return fate == translate.Untouched && e.OnlyHere()
 }

@@ -56,7 +56,7 @@ func (f *Facts) tooMuch(res *translate.Result) *agui.RunError {
 // pause returns the pause for the questions with which the run ends. The questions have the ids
 // that the client sees, and the calls that they are about. The error says why the earlier replies
 // are not known, see Facts.EarlierReplies; the pause is valid nevertheless.
-func (f *Facts) pause(res *translate.Result) (_ *agui.Pause, stoodUnknown error) {
+func (f *Facts) pause(res *translate.Result) (_ *agui.Pause, lookupErr error) {
 	p := res.Asked.Pause(f.Dialect)
 	p.Backend, p.ID, p.AddressHash, p.Origin = res.Backend, f.PauseID, f.AddressHash, f.Origin
 	p.NewOnly = f.NewOnly
@@ -73,7 +73,7 @@ func (f *Facts) pause(res *translate.Result) (_ *agui.Pause, stoodUnknown error)
 		i.Secret = i.Secret || kit.WantsSecret(i.Schema())
 	}
 	p.Digest = digestInterrupts(p.Interrupts...)
-	if p.EarlierReplies, stoodUnknown = f.EarlierReplies(&p); stoodUnknown != nil {
+	if p.EarlierReplies, lookupErr = f.EarlierReplies(&p); lookupErr != nil {
 		for n := range p.Interrupts {
 			p.Interrupts[n].Keys = nil // no message can answer this question
 		}
@@ -90,7 +90,7 @@ func (f *Facts) pause(res *translate.Result) (_ *agui.Pause, stoodUnknown error)
 	for n, own := range p.Native {
 		p.Native[n] = client.WithPublishedID(own, &p)
 	}
-	return &p, stoodUnknown
+	return &p, lookupErr
 }
 
 // publish sets the id under which the client sees a question. natives has, for each id of the

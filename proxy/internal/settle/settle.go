@@ -176,14 +176,14 @@ func Settle(f *Facts, res *translate.Result, e *End, failed *agui.RunError) Outc
 }
 
 // end sets the outcome of a run that does not ask a question.
-func (o *Outcome) end(f *Facts, res *translate.Result, e *End, became translate.Fate) {
+func (o *Outcome) end(f *Facts, res *translate.Result, e *End, fate translate.Fate) {
 	o.Handled = res.Fate == translate.Lost || res.Fate == translate.InDoubt || res.Finish.Type != agui.Unknown
 	o.ShowsDialect, o.Refuses, o.Backend = res.DetectedDialect != "" || res.Backend != "", res.DetectedDialect != "", res.Backend
-	o.Finish, o.End.EndKind = f.terminal(res, e, became)
+	o.Finish, o.End.EndKind = f.terminal(res, e, fate)
 	o.Finish = f.Listener.ForClient(f.Listener.WithIDs(o.Finish))
 	if f.Claimed {
 		o.End.Finish = slices.Clone(o.Finish.JSON)
-		o.ReopensPause = GivesBack(f.Evidence, &o.End, became)
+		o.ReopensPause = GivesBack(f.Evidence, &o.End, fate)
 	}
 }
 
@@ -217,13 +217,13 @@ func (f *Facts) knownSnapshots(o *Outcome) Transcript {
 }
 
 // keep adds the messages and the state that the client has to the result of the claimed pause.
-// errored means that a RUN_ERROR of the backend reported that it is in doubt.
-func (o *Outcome) keep(f *Facts, errored bool) {
+// hasError means that a RUN_ERROR of the backend reported that it is in doubt.
+func (o *Outcome) keep(f *Facts, hasError bool) {
 	if !f.Claimed || o.ReopensPause {
 		return
 	}
 	o.End.ByArray, o.End.EndUnseen = f.ByArray, f.WithoutClient
-	if o.End.EndKind != store.Doubtful || errored {
+	if o.End.EndKind != store.Doubtful || hasError {
 		if o.Ask == nil {
 			o.ShownSnapshots = snapshots(f.Transcript, f.Input, o.Extra)
 		}
@@ -250,17 +250,17 @@ func fateOf(res *translate.Result, end *End) translate.Fate {
 
 // terminal returns the terminal event of a run that does not ask a question, and how the run ended,
 // as the record keeps it.
-func (f *Facts) terminal(res *translate.Result, e *End, became translate.Fate) (agui.Event, store.EndKind) {
+func (f *Facts) terminal(res *translate.Result, e *End, fate translate.Fate) (agui.Event, store.EndKind) {
 	finish := res.Finish
 	if finish.Type == agui.Unknown {
 		finish = e.Event
 	}
 	switch {
-	case became == translate.Lost:
+	case fate == translate.Lost:
 		return agui.Errorf(agui.BackendLostInterrupt, textLost).Event(), store.Lost
-	case became == translate.InDoubt && res.Finish.Type == agui.RunErrored:
+	case fate == translate.InDoubt && res.Finish.Type == agui.RunErrored:
 		return finish, store.Doubtful
-	case became == translate.InDoubt:
+	case fate == translate.InDoubt:
 		return agui.Errorf(agui.ResumeInDoubt, textInDoubt).Event(), store.Doubtful
 	case finish.Type != agui.Unknown:
 		return finish, store.Finished

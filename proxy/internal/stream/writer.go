@@ -98,10 +98,10 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return w.write(p)
 }
 
-// Send writes whole frames, first made and then row, and flushes them. Either may be empty. If last
-// is set, Send does not flush: net/http then sends the end of the stream together with these
+// Send writes whole frames, first made and then row, and flushes them. Either may be empty. If
+// isLast is set, Send does not flush: net/http then sends the end of the stream together with these
 // frames. An error means that the client is gone.
-func (w *Writer) Send(made, row []byte, last bool) error {
+func (w *Writer) Send(made, row []byte, isLast bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range [2][]byte{made, row} {
@@ -111,7 +111,7 @@ func (w *Writer) Send(made, row []byte, last bool) error {
 			}
 		}
 	}
-	if last {
+	if isLast {
 		return nil
 	}
 	return w.flush()

@@ -33,8 +33,8 @@ func (l *Listener) questionAgain(p *agui.Pause, why *client.Refusal) []agui.Even
 // questions are still open, nil if no question is open. If it is not known which texts, calls and
 // steps of the stream are unclosed, fail appends only the RUN_ERROR, because a client would reject
 // a RUN_FINISHED then.
-func (l *Listener) fail(events []agui.Event, failed agui.Event, open *agui.Pause, became Aftermath) []agui.Event {
-	return l.failWith(events, failed, open, RefusalOf(failed, became))
+func (l *Listener) fail(events []agui.Event, failed agui.Event, open *agui.Pause, aftermath Aftermath) []agui.Event {
+	return l.failWith(events, failed, open, RefusalOf(failed, aftermath))
 }
 
 // failWith is fail, but why is the reason that the person gets.
@@ -86,11 +86,11 @@ func (l *Listener) hasMissed(latest *store.Result) bool {
 
 // showLatest returns the snapshots of the latest ended pause, if the client has missed how that
 // pause ended.
-func (l *Listener) showLatest(kept NamedSnapshots, rec *store.Record) []agui.Event {
+func (l *Listener) showLatest(snapshots NamedSnapshots, rec *store.Record) []agui.Event {
 	if len(rec.Results) == 0 || !l.hasMissed(rec.Results[0]) {
 		return nil
 	}
-	return l.storedSnapshots(kept, settle.EndedRef(rec.Results[0]), rec.Results[0].SeenMessages)
+	return l.storedSnapshots(snapshots, settle.EndedRef(rec.Results[0]), rec.Results[0].SeenMessages)
 }
 
 // showsEnd reports whether the client gets snapshots of how the pause ended. A client of the
@@ -102,22 +102,23 @@ func (l *Listener) showsEnd(p *agui.Pause) bool {
 
 // endAgain returns the events of a recorded end that the client of this request lacks, because the
 // end is sent to it again.
-func (l *Listener) endAgain(kept NamedSnapshots, result *store.Result) []agui.Event {
+func (l *Listener) endAgain(snapshots NamedSnapshots, result *store.Result) []agui.Event {
 	if !l.LacksEnd(result) {
 		return nil
 	}
 	var messages []byte
-	if shown := kept[settle.EndedRef(result)]; shown != nil {
+	if shown := snapshots[settle.EndedRef(result)]; shown != nil {
 		messages = shown.Kept
 	}
 	return l.EndAgain(result, messages)
 }
 
 // storedSnapshots returns the snapshots that ref names in the record, as events. It returns nil if
-// the request contains no message in the parameter seen, which are the messages of that run.
-func (l *Listener) storedSnapshots(kept NamedSnapshots, ref settle.Ref, seen []agui.SeenMessage) []agui.Event {
-	shown := kept[ref]
-	if shown == nil || !l.BringsOneOf(seen) {
+// the request contains no message in the parameter seenMessages, which are the messages of that
+// run.
+func (l *Listener) storedSnapshots(snapshots NamedSnapshots, ref settle.Ref, seenMessages []agui.SeenMessage) []agui.Event {
+	shown := snapshots[ref]
+	if shown == nil || !l.BringsOneOf(seenMessages) {
 		return nil
 	}
 	return client.StoredSnapshots(shown.List, shown.State)

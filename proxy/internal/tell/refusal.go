@@ -11,31 +11,31 @@ import (
 	"holdpoint/store"
 )
 
-// RefusalOf returns the Refusal for a RUN_ERROR. became says what became of the answers.
-func RefusalOf(failed agui.Event, became Aftermath) *client.Refusal {
+// RefusalOf returns the Refusal for a RUN_ERROR. aftermath says what became of the answers.
+func RefusalOf(failed agui.Event, aftermath Aftermath) *client.Refusal {
 	code := agui.Code(failed.Get("code").Str)
 	return &client.Refusal{
-		Code: code, Text: textFor(code, became), Detail: agui.Shorten(failed.Get("message").Str),
-		MayHaveRun: became == MayHaveRun || code == agui.ResumeInDoubt,
+		Code: code, Text: textFor(code, aftermath), Detail: agui.Shorten(failed.Get("message").Str),
+		MayHaveRun: aftermath == MayHaveRun || code == agui.ResumeInDoubt,
 	}
 }
 
 // RefusalFor returns the Refusal of a request that was refused before anything was sent to the
-// backend. stands describes the answer or the end that counts instead of the request's answers; it
-// is nil if there is none. answers are the refused answers, now is the time of the record, and
-// shown is the operator's setting HOLDPOINT_SHOW_PRINCIPAL.
-func RefusalFor(refused *agui.RunError, stands *contract.Standing, answers []Answer, now time.Time, shown principal.NameStyle) *client.Refusal {
-	why := RefusalOf(refused.Event(), NothingDone)
+// backend. standing describes the answer or the end that counts instead of the request's answers;
+// it is nil if there is none. answers are the refused answers, now is the time of the record, and
+// nameStyle is the operator's setting HOLDPOINT_SHOW_PRINCIPAL.
+func RefusalFor(runError *agui.RunError, standing *contract.Standing, answers []Answer, now time.Time, nameStyle principal.NameStyle) *client.Refusal {
+	why := RefusalOf(runError.Event(), NothingDone)
 	switch {
-	case stands != nil:
-		why.Text = standingText(stands, answers, now, shown)
-		why.StandingAnswers = slices.Clone(stands.Answers)
+	case standing != nil:
+		why.Text = standingText(standing, answers, now, nameStyle)
+		why.StandingAnswers = slices.Clone(standing.Answers)
 		for n := range why.StandingAnswers {
-			if shown != principal.ShowName {
+			if nameStyle != principal.ShowName {
 				why.StandingAnswers[n].By = ""
 			}
 		}
-	case refused.Code == agui.ResumeConflict:
+	case runError.Code == agui.ResumeConflict:
 		why.Text = contradictionText
 	}
 	return why

@@ -12,12 +12,12 @@ import (
 )
 
 // standingText returns the text about an answer that was refused because something else counts. The
-// text says what counts, since when and by whom, and that the answer was not used. said are the
+// text says what counts, since when and by whom, and that the answer was not used. answers are the
 // refused answers. The text contains a name only if HOLDPOINT_SHOW_PRINCIPAL permits it.
-func standingText(s *contract.Standing, said []Answer, now time.Time, shown principal.NameStyle) string {
-	notUsed := noteUnused(said)
+func standingText(s *contract.Standing, answers []Answer, now time.Time, nameStyle principal.NameStyle) string {
+	notUsed := noteUnused(answers)
 	by := func(name string) string {
-		if name == "" || shown != principal.ShowName {
+		if name == "" || nameStyle != principal.ShowName {
 			return ""
 		}
 		return fmt.Sprintf(answerBy, agui.Shorten(name))
@@ -73,10 +73,10 @@ type Answer struct {
 	Verdict string // "approved", "denied", or "" if neither is known
 }
 
-// noteUnused returns the sentence for a person that the answers in said were not used.
-func noteUnused(said []Answer) string {
+// noteUnused returns the sentence for a person that the given answers were not used.
+func noteUnused(answers []Answer) string {
 	noun := ""
-	for _, one := range said {
+	for _, one := range answers {
 		if is := nounOf(one); noun == "" || is == noun {
 			noun = is
 		} else {
@@ -98,11 +98,11 @@ func nounOf(a Answer) string {
 	return nounAnswer
 }
 
-func pastOf(status agui.Status, says string) string {
+func pastOf(status agui.Status, verdict string) string {
 	if status == agui.Cancelled {
 		return answerCancelled
 	}
-	return cmp.Or(says, answerAnswered)
+	return cmp.Or(verdict, answerAnswered)
 }
 
 // placeOf returns the phrase that says where an answer was given.

@@ -153,8 +153,8 @@ func tellEnd(l *Listener, o *settle.Outcome, k *SavedPause) Reply {
 
 // BrokenEnd returns events followed by the end of a stream that has no outcome, because Holdpoint
 // has failed or the backend is silent. open is the open pause, nil if no pause is open.
-func BrokenEnd(l *Listener, events []agui.Event, failed agui.Event, open *agui.Pause, became Aftermath) []agui.Event {
-	return l.fail(events, failed, open, became)
+func BrokenEnd(l *Listener, events []agui.Event, failed agui.Event, open *agui.Pause, aftermath Aftermath) []agui.Event {
+	return l.fail(events, failed, open, aftermath)
 }
 
 // Snapshots are the stored snapshots of a pause, as far as the client may get them. List has the
@@ -207,11 +207,11 @@ func tellsOpen(open *agui.Pause, result *store.Result) bool {
 
 // QuestionAgain returns the events that show the open questions again. The request has no new
 // input: it comes from a page that was reloaded, or is the same POST again.
-func QuestionAgain(l *Listener, rec *store.Record, kept NamedSnapshots) Reply {
+func QuestionAgain(l *Listener, rec *store.Record, snapshots NamedSnapshots) Reply {
 	p := rec.Pause
 	var shown []agui.Event
 	if !l.showsNativeForm() { // such a client gets again only the backend's own events
-		shown = l.storedSnapshots(kept, settle.AskedRef(p), p.SeenMessages)
+		shown = l.storedSnapshots(snapshots, settle.AskedRef(p), p.SeenMessages)
 	}
 	events := append([]agui.Event{l.Start()}, l.CallsAgain(p, l.Calls)...)
 	events = append(events, l.Question(client.Question{Pause: l.WithRetoldIDs(p), Announced: l.Announcement(p), MoreEvents: shown})...)
@@ -227,20 +227,20 @@ func NothingToAnswer(l *Listener) Reply {
 // ReplayedEnd returns the recorded end of a pause to a request that repeats the pause's answers. If
 // the thread now has another open question, ReplayedEnd sends that question instead, because
 // otherwise the client would not get it.
-func ReplayedEnd(l *Listener, rec *store.Record, result *store.Result, kept NamedSnapshots) Reply {
+func ReplayedEnd(l *Listener, rec *store.Record, result *store.Result, snapshots NamedSnapshots) Reply {
 	open := OpenPause(rec)
 	if tellsOpen(open, result) {
-		return QuestionAgain(l, rec, kept)
+		return QuestionAgain(l, rec, snapshots)
 	}
-	said := Reply{Outcome: "replay", Events: append([]agui.Event{l.Start()}, l.endAgain(kept, result)...)}
+	said := Reply{Outcome: "replay", Events: append([]agui.Event{l.Start()}, l.endAgain(snapshots, result)...)}
 	if result.Next != "" {
-		said.Events = append(append(said.Events, l.showLatest(kept, rec)...), l.Finish())
+		said.Events = append(append(said.Events, l.showLatest(snapshots, rec)...), l.Finish())
 		return said
 	}
 	// a client of another kind may have got it first
 	finish := l.ForClient(l.WithIDs(agui.NewEvent(slices.Clone(result.Finish))))
 	if l.showsEnd(result.Pause) {
-		said.Events = append(said.Events, l.storedSnapshots(kept, settle.EndedRef(result), result.SeenMessages)...)
+		said.Events = append(said.Events, l.storedSnapshots(snapshots, settle.EndedRef(result), result.SeenMessages)...)
 	}
 	if finish.Type != agui.RunErrored {
 		said.Events = append(said.Events, finish)
@@ -250,19 +250,19 @@ func ReplayedEnd(l *Listener, rec *store.Record, result *store.Result, kept Name
 	return said
 }
 
-// Refused returns the events that refuse a request. refused is the error, and why is the reason for
-// the person. If reask is set, the open questions are sent again. If no question is sent, and the
-// client does not know yet how the latest pause ended, it gets the snapshots of that end.
-func Refused(l *Listener, rec *store.Record, refused *agui.RunError, why *client.Refusal, reask bool, kept NamedSnapshots) Reply {
-	said := Reply{Outcome: "refused", Code: refused.Code, Events: []agui.Event{l.Start()}}
+// Refused returns the events that refuse a request. runError is the error, and why is the reason
+// for the person. If asksAgain is set, the open questions are sent again. If no question is sent,
+// and the client does not know yet how the latest pause ended, it gets the snapshots of that end.
+func Refused(l *Listener, rec *store.Record, runError *agui.RunError, why *client.Refusal, asksAgain bool, snapshots NamedSnapshots) Reply {
+	said := Reply{Outcome: "refused", Code: runError.Code, Events: []agui.Event{l.Start()}}
 	var open *agui.Pause
-	if reask {
+	if asksAgain {
 		open = OpenPause(rec)
 	}
 	if open == nil && l.Answers {
-		said.Events = append(said.Events, l.showLatest(kept, rec)...)
+		said.Events = append(said.Events, l.showLatest(snapshots, rec)...)
 	}
-	said.Events = l.failWith(said.Events, refused.Event(), open, why)
+	said.Events = l.failWith(said.Events, runError.Event(), open, why)
 	return said
 }
 

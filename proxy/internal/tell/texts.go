@@ -174,15 +174,15 @@ func NeedsAftermath(code agui.Code) bool {
 
 // textFor returns the text for a person about an error code. If the code is unknown, it is the
 // backend's own, and the text is generalText.
-func textFor(code agui.Code, became Aftermath) string {
+func textFor(code agui.Code, aftermath Aftermath) string {
 	text := textOf[code]
 	switch {
 	case text == nil:
-		return generalText + consequences[became]
+		return generalText + consequences[aftermath]
 	case text.whole:
 		return text.says
 	}
-	return text.says + consequences[became]
+	return text.says + consequences[aftermath]
 }
 
 // The texts about an answer that was too late: what counts, since when, where and by whom, and that

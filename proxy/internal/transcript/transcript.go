@@ -354,6 +354,6 @@ func (t *Transcript) ClosingEvents(failed bool) []agui.Event {
 
 // SnapshotsSent reports whether the last event about the state was a snapshot, whether there was
 // any event about the state, and whether the last event about the messages was a snapshot.
-func (t *Transcript) SnapshotsSent() (state, anyState, messages bool) {
+func (t *Transcript) SnapshotsSent() (state, hasState, messages bool) {
 	return t.stateSent, t.stateSeen, t.messageSent
 }

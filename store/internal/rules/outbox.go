@@ -95,12 +95,12 @@ func applySent(rec *store.Record, now time.Time, s store.Sent) {
 	rec.Outbox = &o
 }
 
-// keepNotices removes the notices for which wanted returns false. It reports whether it has removed
-// any.
-func keepNotices(rec *store.Record, wanted func(store.Notice) bool) bool {
+// keepNotices removes the notices for which isWanted returns false. It reports whether it has
+// removed any.
+func keepNotices(rec *store.Record, isWanted func(store.Notice) bool) bool {
 	var left []store.Notice
 	for _, n := range rec.Outbox.Notices {
-		if wanted(n) {
+		if isWanted(n) {
 			left = append(left, n)
 		}
 	}

@@ -176,13 +176,13 @@ func MakeTombstone(rec *store.Record, pauseID string) {
 	}
 }
 
-// makeTombstones returns a copy of results in which each result for which dead returns true is a
+// makeTombstones returns a copy of results in which each result for which isDead returns true is a
 // tombstone. The number of results in the copy is limited. If no result becomes a tombstone,
 // makeTombstones returns nil.
-func makeTombstones(results []*store.Result, dead func(*store.Result) bool) []*store.Result {
+func makeTombstones(results []*store.Result, isDead func(*store.Result) bool) []*store.Result {
 	var kept []*store.Result
 	for i, r := range results {
-		if r.Tombstone || !dead(r) {
+		if r.Tombstone || !isDead(r) {
 			continue
 		}
 		if kept == nil {

@@ -55,10 +55,10 @@ func BytesOfResult(r *store.Result) int {
 
 // BytesOfWaiting returns the estimated size of a pause and its doubt in a record, in bytes. The
 // snapshots of the pause are not counted.
-func BytesOfWaiting(p *agui.Pause, doubt *store.Result) int {
+func BytesOfWaiting(p *agui.Pause, inDoubt *store.Result) int {
 	n := 4*restBytes + bytesOfPause(p) // includes the record itself, and its entries in the lists
-	if doubt != nil {
-		n += BytesOfResult(doubt)
+	if inDoubt != nil {
+		n += BytesOfResult(inDoubt)
 	}
 	return n
 }

@@ -58,7 +58,7 @@ func Load(owner string) Step { return Step{Body: true, ForClient: true, owner: o
 
 // Undo returns the step that undoes s, which must not count. is reports whether s is a claim; other
 // steps cannot be undone.
-func (s *Step) Undo() (undoing Step, is bool) {
+func (s *Step) Undo() (inverse Step, is bool) {
 	c, is := s.do.(store.Claim)
 	return Step{Body: true, do: undo{c}}, is
 }

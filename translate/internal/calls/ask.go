@@ -212,11 +212,11 @@ func (run *Run) AskAbout(p *translate.AskedPause, hidden []HiddenCall, open []ag
 
 // PauseState returns the state of the pause. It has the calls of this stream that have no result
 // and that the client runs itself.
-func (run *Run) PauseState() (kept KeptOfPause) {
+func (run *Run) PauseState() (state KeptOfPause) {
 	for _, c := range pending(run.Request) {
 		if run.Request.Input.Declares(c.Name) {
-			kept.Clients = append(kept.Clients, c.ID)
+			state.Clients = append(state.Clients, c.ID)
 		}
 	}
-	return kept
+	return state
 }

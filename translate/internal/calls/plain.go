@@ -92,19 +92,19 @@ func (p *Plain) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt
 }
 
 // ReadsDecisions implements translate.DecisionReader.
-func (p *Plain) ReadsDecisions(spoken string) bool {
-	return len(p.Tools) > 0 && (spoken == "" || spoken == p.Dialect)
+func (p *Plain) ReadsDecisions(detectedDialect string) bool {
+	return len(p.Tools) > 0 && (detectedDialect == "" || detectedDialect == p.Dialect)
 }
 
 // Decides implements translate.DecisionReader. Backends read answers at the end of the messages. A
 // backend that stores its threads may also read earlier messages, but of these only a yes lets a
 // call run.
-func (p *Plain) Decides(m agui.Message, last bool, _ string) bool {
-	if len(p.Tools) == 0 || !last && !p.RemovesCalls {
+func (p *Plain) Decides(m agui.Message, isLast bool, _ string) bool {
+	if len(p.Tools) == 0 || !isLast && !p.RemovesCalls {
 		return false
 	}
 	says := p.decision(gjson.ParseBytes(m.JSON))
-	return last && says != yesno.Nothing || says == yesno.Yes || says == yesno.Unclear
+	return isLast && says != yesno.Nothing || says == yesno.Yes || says == yesno.Unclear
 }
 
 // Harmless implements translate.DecisionReader.

@@ -99,10 +99,10 @@ type ToolMessage struct {
 //
 // If the backend's dialect is unknown, Replies yields only messages on calls of the dialect's own
 // tools.
-func (t *Table) Replies(in agui.RunInput, spoken string) iter.Seq[translate.Reply] {
-	known, anywhere := spoken == t.Dialect, t.Resume == Last
+func (t *Table) Replies(in agui.RunInput, detectedDialect string) iter.Seq[translate.Reply] {
+	known, anywhere := detectedDialect == t.Dialect, t.Resume == Last
 	strays := microsoft.NativeApprovals(in, known)
-	if !known && !anywhere && (spoken != "" || t.Own == "") || !slices.ContainsFunc(in.Messages, isTool) {
+	if !known && !anywhere && (detectedDialect != "" || t.Own == "") || !slices.ContainsFunc(in.Messages, isTool) {
 		return strays
 	}
 	return t.replies(in, known, strays)

@@ -152,16 +152,18 @@ func (t *Table) AnswerIn(m agui.Message, reply translate.Reply, i agui.Interrupt
 }
 
 // Decides implements translate.DecisionReader.
-func (t *Table) Decides(m agui.Message, last bool, _ string) bool {
+func (t *Table) Decides(m agui.Message, isLast bool, _ string) bool {
 	object := gjson.ParseBytes(m.JSON)
-	return t.reads(&ToolMessage{Object: object, Contents: kit.Members(object, "content"), Last: last})
+	return t.reads(&ToolMessage{Object: object, Contents: kit.Members(object, "content"), Last: isLast})
 }
 
 // Harmless implements translate.DecisionReader.
 func (*Table) Harmless(m agui.Message) agui.Message { return kit.AsList(m) }
 
 // ReadsDecisions implements translate.DecisionReader.
-func (t *Table) ReadsDecisions(spoken string) bool { return spoken == "" || spoken == t.Dialect }
+func (t *Table) ReadsDecisions(detectedDialect string) bool {
+	return detectedDialect == "" || detectedDialect == t.Dialect
+}
 
 // reads reports whether the backend would read the tool message as a decision. It calls Reads. If
 // Reads is nil, a content is a decision if one of the kinds reads it as a decision, or if it has

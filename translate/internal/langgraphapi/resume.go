@@ -20,13 +20,13 @@ type Group struct {
 
 // keptOf returns the native interrupts that a pause stores in Pause.Private. All dialects of
 // LangGraph store them under "natives". The result is empty if another dialect made the pause.
-func keptOf(p agui.Pause) (kept struct {
+func keptOf(p agui.Pause) (state struct {
 	Natives []Native `json:"natives"`
 }) {
-	if json.Unmarshal(p.Private, &kept) != nil {
-		kept.Natives = nil
+	if json.Unmarshal(p.Private, &state) != nil {
+		state.Natives = nil
 	}
-	return kept
+	return state
 }
 
 // Groups returns the groups of a pause: one for each native interrupt. The parameter answers is

@@ -79,11 +79,11 @@ type place struct {
 }
 
 // Publish makes the interrupts that the client gets. The parameter calls has the tool calls that
-// the client has seen. The parameter ended has the earlier pauses of the thread.
+// the client has seen. The parameter endedPauses has the earlier pauses of the thread.
 //
 // A run that only asks a question again does not send the call again, and some clients do not send
 // their history. So if an interrupt repeats an earlier question, it gets the call of that question.
-func Publish(natives []Native, calls []agui.Call, ended []translate.EndedPause) []agui.Interrupt {
+func Publish(natives []Native, calls []agui.Call, endedPauses []translate.EndedPause) []agui.Interrupt {
 	find := finder{calls: calls, used: make([]bool, len(calls))}
 	var list []agui.Interrupt
 	for at := range natives {
@@ -106,16 +106,16 @@ func Publish(natives []Native, calls []agui.Call, ended []translate.EndedPause) 
 			list = append(list, one)
 		}
 	}
-	nameCalls(list, ended)
+	nameCalls(list, endedPauses)
 	return list
 }
 
 // nameCalls adds a toolCallId to each question that repeats an earlier one, if the earlier question
 // had a call.
-func nameCalls(list []agui.Interrupt, ended []translate.EndedPause) {
+func nameCalls(list []agui.Interrupt, endedPauses []translate.EndedPause) {
 	type asked struct{ native, question string }
 	before := map[asked]*agui.Interrupt{}
-	for _, pause := range ended { // ended begins with the newest pause
+	for _, pause := range endedPauses { // endedPauses begins with the newest pause
 		for n := range pause.Interrupts {
 			i := &pause.Interrupts[n]
 			key := asked{i.Native, i.Question}

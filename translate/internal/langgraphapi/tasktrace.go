@@ -133,13 +133,13 @@ func (t *TaskTrace) begin(task int, event gjson.Result) {
 	t.calls = append(t.calls, c)
 }
 
-func (t *TaskTrace) end(run string, gaveResult bool) {
+func (t *TaskTrace) end(run string, hasResult bool) {
 	if run == "" {
 		return // without an id, the event could end any call that began without one
 	}
 	for n := range t.calls {
 		if c := &t.calls[n]; c.run == run {
-			c.open, c.ended = false, gaveResult
+			c.open, c.ended = false, hasResult
 		}
 	}
 }

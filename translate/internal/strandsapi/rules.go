@@ -105,9 +105,9 @@ func (r Rules) Denials() []json.RawMessage {
 
 // Refuse calls the function says with each rule, and returns its first error, with the line of the
 // rule.
-func (r Rules) Refuse(says func(Rule) error) error {
+func (r Rules) Refuse(refusalOf func(Rule) error) error {
 	for _, one := range r.List {
-		if err := says(one); err != nil {
+		if err := refusalOf(one); err != nil {
 			return atLine(one.line, err)
 		}
 	}

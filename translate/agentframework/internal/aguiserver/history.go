@@ -21,9 +21,9 @@ import (
 //     result of an earlier call with the same id is left out too.
 //   - A message is left out if all its calls were removed (translate.Continuer).
 //
-// The parameter came has the messages as the client sent them.
-func readableHistory(in agui.RunInput, came []agui.Message, unanswered map[string]bool) agui.RunInput {
-	list := withoutEmptied(in.Messages, came)
+// The parameter received has the messages as the client sent them.
+func readableHistory(in agui.RunInput, received []agui.Message, unanswered map[string]bool) agui.RunInput {
+	list := withoutEmptied(in.Messages, received)
 	list = kit.ResultsAfterCalls(kit.WithoutRoles(kit.WithoutResultsOf(list, unanswered), "reasoning", "activity"))
 	if len(list) == len(in.Messages) && slices.EqualFunc(list, in.Messages, func(a, b agui.Message) bool { return &a.JSON[0] == &b.JSON[0] }) {
 		return in
@@ -31,8 +31,8 @@ func readableHistory(in agui.RunInput, came []agui.Message, unanswered map[strin
 	return in.WithMessages(list)
 }
 
-// withoutEmptied returns list without the messages that are empty now, but had calls in came.
-func withoutEmptied(list, came []agui.Message) []agui.Message {
+// withoutEmptied returns list without the messages that are empty now, but had calls in received.
+func withoutEmptied(list, received []agui.Message) []agui.Message {
 	isEmpty := func(m agui.Message) bool {
 		content := agui.View(m.JSON).Get("content")
 		return m.Role == "assistant" && m.ID != "" && content.Type == gjson.String && content.Str == "" && !holdsCalls(m)
@@ -41,7 +41,7 @@ func withoutEmptied(list, came []agui.Message) []agui.Message {
 		return list
 	}
 	had := map[string]bool{}
-	for _, m := range came {
+	for _, m := range received {
 		if holdsCalls(m) {
 			had[m.ID] = true
 		}

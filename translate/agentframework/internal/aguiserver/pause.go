@@ -141,8 +141,8 @@ func Inputs(r *translate.Request, finish agui.Event) (translate.AskedPause, agui
 	return asked, clean, true
 }
 
-func pauseOf(interrupts []agui.Interrupt, kept keptPause, finish agui.Event) (translate.AskedPause, agui.Event) {
-	asked := translate.AskedPause{Interrupts: interrupts, Private: agui.MustMarshal(privateForm{&kept}), NativeFinish: slices.Clone(finish.JSON)}
+func pauseOf(interrupts []agui.Interrupt, state keptPause, finish agui.Event) (translate.AskedPause, agui.Event) {
+	asked := translate.AskedPause{Interrupts: interrupts, Private: agui.MustMarshal(privateForm{&state}), NativeFinish: slices.Clone(finish.JSON)}
 	return asked, kit.WithoutOutcome(finish)
 }
 
