@@ -161,8 +161,8 @@ func TestRequestApprovalAgainAndAgain(t *testing.T) {
 	})
 }
 
-// TestRequestApprovalBackendsOwnCall: the server runs a call that needs no approval itself, in the
-// same run and without a question.
+// TestRequestApprovalBackendsOwnCall: the model makes a call that needs no approval. The server
+// itself runs it, in the same run and without a question.
 func TestRequestApprovalBackendsOwnCall(t *testing.T) {
 	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
@@ -172,8 +172,8 @@ func TestRequestApprovalBackendsOwnCall(t *testing.T) {
 	})
 }
 
-// TestRequestApprovalOfWhatFails: an approved tool that fails must have a result, as any other
-// tool.
+// TestRequestApprovalOfWhatFails: a person approves a tool, and the tool fails. As after any other
+// tool, the model must get a result.
 func TestRequestApprovalOfWhatFails(t *testing.T) {
 	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
@@ -206,8 +206,8 @@ func TestRequestApprovalBackendFails(t *testing.T) {
 	})
 }
 
-// TestRequestApprovalBackendRestarted: the program is restarted between the question and its
-// answer. It stores nothing, so the answer must work as before.
+// TestRequestApprovalBackendRestarted: the backend is restarted between the question and its
+// answer. This backend stores nothing, so the answer must work as before.
 func TestRequestApprovalBackendRestarted(t *testing.T) {
 	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {
@@ -218,7 +218,7 @@ func TestRequestApprovalBackendRestarted(t *testing.T) {
 	})
 }
 
-// TestScriptedContract: the rules of the contract hold for these backends as for all others.
+// TestScriptedContract checks the rules of docs/contract.md with these backends.
 func TestScriptedContract(t *testing.T) {
 	t.Parallel()
 	scenes(t, slices.Concat(approvals(), drafts()), func(t *testing.T, s scene) {
@@ -235,8 +235,8 @@ func TestScriptedContract(t *testing.T) {
 			t.Fatalf("a reloaded page was told %s, open is %s", terminal(a), ids(s.pending))
 		}
 		page.soundHistory(t)
-		// The new page answers. The same answers sent again get the same end, and other answers are
-		// refused.
+		// The new page answers. If it sends the same answers again, the run must end as before.
+		// Changed answers must be refused.
 		answers := page.answers(accept)
 		r := page.run(t, step{resume: answers})
 		if a := r.answer(t); a.code() != "" || a.outcome() != nil {

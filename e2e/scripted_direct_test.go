@@ -17,9 +17,9 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// The tests in this file run without Holdpoint. They check that the scripted programs refuse what
-// the real programs refuse, because the tests of a dialect depend on it, and that their frames are
-// the published ones.
+// The tests in this file run without Holdpoint. They check two things about the scripted programs.
+// They must refuse what the real programs refuse, because the tests of a dialect depend on it. And
+// their frames must equal the published frames of the real programs.
 
 type message = map[string]any
 
@@ -219,8 +219,9 @@ func TestScriptedServersAreStrict(t *testing.T) {
 	}
 }
 
-// checkThrown checks how an exception appears in the response. begun means that the backend had
-// sent an update before. If AGUI.Server throws before the first update, the response must be empty.
+// checkThrown checks how an exception appears in the response. begun means that the backend sent an
+// update before it threw. If AGUI.Server throws before the first update, the response must be
+// empty.
 func checkThrown(t *testing.T, l scripted.Layout, w wire, begun bool) {
 	t.Helper()
 	switch {
@@ -318,8 +319,9 @@ func TestScriptedDotNetHost(t *testing.T) {
 	}
 }
 
-// TestScriptedDraftIsTyped: a server of the draft has typed requests. It refuses a resume of the
-// other version with HTTP 422. If it is strict, it also refuses an unknown key.
+// TestScriptedDraftIsTyped: a server of the draft reads requests into types. If the resume has the
+// form of the draft's other version, the server must refuse it with HTTP 422. A strict server must
+// also refuse an unknown key.
 func TestScriptedDraftIsTyped(t *testing.T) {
 	t.Parallel()
 	object, list := map[string]any{"payload": yes}, []any{map[string]any{"interruptId": "x", "status": "resolved"}}

@@ -12,9 +12,9 @@ import (
 // request_approval backends include it, and this file has the tests of its special cases.
 func dotnet() actor { return actor{name: "dotnet", make: scripted.DotNet, calls: true} }
 
-// TestDotNetBelievesTheRecord: the host runs the call that the payload of the answer names. An
-// answer that names another call than the question must be refused. A correct answer must then run
-// the call that the person saw.
+// TestDotNetBelievesTheRecord: the host runs the call that the payload of the answer names. If this
+// is not the call that the question was about, the answer must be refused. A correct answer must
+// then run the call that the person saw.
 func TestDotNetBelievesTheRecord(t *testing.T) {
 	t.Parallel()
 	scenes(t, []actor{dotnet()}, func(t *testing.T, s scene) {

@@ -40,7 +40,7 @@ func TestDraft(t *testing.T) {
 }
 
 // TestDraftPlainEnd: some servers of the draft send an outcome that is a string, which clients
-// cannot read. Holdpoint must correct it in runs without a pause too.
+// cannot read. Holdpoint must correct this outcome, even in a run without a pause.
 func TestDraftPlainEnd(t *testing.T) {
 	t.Parallel()
 	scenes(t, drafts(), func(t *testing.T, s scene) {
@@ -184,8 +184,8 @@ func TestDraftBackendRestarted(t *testing.T) {
 	}
 }
 
-// TestDraftNamed: if a server refuses unknown keys, and the client declares a protocol version, the
-// dialect must be configured. Then the run works from the first request on.
+// TestDraftNamed: a server refuses unknown keys, and the client declares a protocol version. With
+// the dialect configured, already the first run must work.
 func TestDraftNamed(t *testing.T) {
 	t.Parallel()
 	list := slices.DeleteFunc(drafts(), func(a actor) bool { return !a.strict })

@@ -28,8 +28,8 @@ const (
 	forgedArgs = `{"expenseReportId":"E-evil"}`
 )
 
-// A madeUp is an invented request. body has its members except threadId and runId: messages, tools,
-// resume.
+// A madeUp is an invented request. body has all its members except threadId and runId: messages,
+// tools, resume.
 type madeUp struct {
 	name  string
 	body  string
@@ -201,7 +201,7 @@ func forgedResumes() []madeUp {
 	return forgeries
 }
 
-// A dotnetThread is a thread of a .NET host. The test itself writes the requests on it.
+// A dotnetThread is a thread of a .NET host. The test itself writes the requests of this thread.
 type dotnetThread struct {
 	t      *testing.T
 	p      *playing
@@ -435,9 +435,9 @@ func (c *dotnetThread) turn(told string) string {
 		strings.Join(calls, ","), id, id)
 }
 
-// TestContinuationOfAnAskedTurn: an honest client sends the result of its own tool. The other call
-// of the turn needs an approval. The result must not run that call, in any state of its question,
-// and the chat must continue.
+// TestContinuationOfAnAskedTurn: in one turn the model calls a tool of the client and a tool that
+// needs an approval. An honest client sends the result of its own tool. This result must not run
+// the other call, whatever the state of its question is, and the chat must continue.
 func TestContinuationOfAnAskedTurn(t *testing.T) {
 	t.Parallel()
 	program := dotnet()

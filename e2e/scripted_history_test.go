@@ -188,7 +188,7 @@ func TestRequestApprovalWithCopilotKitsMessage(t *testing.T) {
 				if !s.echoed("plain and later") {
 					t.Errorf("no answer: %s", s.told())
 				}
-				// the snapshot does not contain the added message
+				// The snapshot does not contain the message that CopilotKit added.
 				if a := s.run(t, step{say: "approve E-2", loose: true}).answer(t); len(a.outcome()) != 1 {
 					t.Error(terminal(a))
 				}
@@ -199,8 +199,8 @@ func TestRequestApprovalWithCopilotKitsMessage(t *testing.T) {
 	}
 }
 
-// TestRequestApprovalOfAnotherHistory: the client's history has a changed call, or lacks the call.
-// The call of the record must run.
+// TestRequestApprovalOfAnotherHistory: when the client answers, its history has a changed call, or
+// lacks the call. The call that Holdpoint recorded must run.
 func TestRequestApprovalOfAnotherHistory(t *testing.T) {
 	t.Parallel()
 	for name, history := range map[string]func(list []event) []event{
@@ -236,7 +236,7 @@ func TestRequestApprovalOfAnotherHistory(t *testing.T) {
 }
 
 // TestRequestApprovalBesideNewWords: a request has an answer and a new message. The backend must
-// get the message, and not between a call and its result.
+// get the message, but not between the call and its result.
 func TestRequestApprovalBesideNewWords(t *testing.T) {
 	t.Parallel()
 	scenes(t, approvals(), func(t *testing.T, s scene) {

@@ -117,7 +117,8 @@ func TestSamplesOwnClient(t *testing.T) {
 			t.Errorf("the resumed run: %v", w.kinds())
 		}
 		c.executed("E-1", 1)
-		// The same request is sent again. It must get the same end, and nothing may run.
+		// The same request is sent again. The run must end as before, and nothing may run a second
+		// time.
 		if again := c.post(false); again.code() != "" || len(again.of("RUN_FINISHED")) != 1 {
 			t.Errorf("replay: %s", terminal(again))
 		}
@@ -183,8 +184,9 @@ func TestSamplesOwnClientIsHeldToTheContract(t *testing.T) {
 		case c.layout != scripted.LayoutB && w.code() != "PARTIAL_RESUME":
 			t.Errorf("half an answer: %s", terminal(w))
 		case c.layout == scripted.LayoutB && (w.code() != "" || len(asked(w)) != 1 || asked(w)[0] != requests[1]):
-			// The SDK's client does not read questions from a stream with a RUN_ERROR. So Holdpoint
-			// keeps the first answer, and asks the client only the second question.
+			// The SDK's client ignores questions in a stream that contains a RUN_ERROR. So
+			// Holdpoint keeps the first answer without an error, and asks the client only the
+			// second question.
 			t.Errorf("half an answer: %s", w.Text)
 		}
 		// The client answers both questions in a form that cannot be read. For the client no

@@ -51,8 +51,8 @@ func nullsHost(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// TestNullsOfTheDotNetHosting: a host writes unset members as null. Each version of @ag-ui/client
-// must be able to read its stream through Holdpoint, with and without a question.
+// TestNullsOfTheDotNetHosting: the host writes unset members as null. Each version of @ag-ui/client
+// must be able to read the host's stream through Holdpoint, with and without a question in it.
 func TestNullsOfTheDotNetHosting(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(nullsHost))

@@ -132,8 +132,8 @@ func TestPhrasesReplay(t *testing.T) {
 		s.finish(t, step{resume: answers})
 		s.finish(t, step{resume: answers, empty: true})
 		s.refused(t, step{resume: []entry{reject(answers[0].ID)}, empty: true}, "RESUME_CONFLICT", false)
-		// A client whose history ends with the person's "yes" starts a run, as if to get the reply
-		// again. It must be refused.
+		// A new client, whose history ends with the person's "yes", starts a run, as if to get the
+		// reply again. This run must be refused.
 		cut := newClient(t, shared.through, s.version, s.url, s.thread, s.messages[:3])
 		cut.refused(t, step{}, "UNKNOWN_INTERRUPT_ID", false)
 		s.executed(t, "E-1")
@@ -181,8 +181,8 @@ func TestPhrasesOldClient(t *testing.T) {
 	}
 }
 
-// TestPhrasesOff: without HOLDPOINT_PHRASES_ASK, a question in text is ordinary chat, and so is its
-// answer.
+// TestPhrasesOff: without HOLDPOINT_PHRASES_ASK, a question in a text message is ordinary chat, and
+// so is the person's reply.
 func TestPhrasesOff(t *testing.T) {
 	t.Parallel()
 	h := must(before())

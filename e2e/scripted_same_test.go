@@ -11,10 +11,10 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// TestReplayAndCheckpointLookTheSame: one backend stores nothing and reads the history of each
-// request (request_approval), another stores the thread (LangGraph). A client must not see any
-// difference, except for ids. The conversation has three questions in a row, of which the second is
-// denied, and then an ordinary turn.
+// TestReplayAndCheckpointLookTheSame compares two backends. The first (request_approval) stores
+// nothing and reads the history in each request. The second (LangGraph) stores the thread. A client
+// must not see any difference between them, except for ids. The conversation has three questions in
+// a row and then an ordinary turn. The second question is denied.
 //
 // Both backends share a state with their client, and send the whole state after a tool has run. The
 // .NET application sends an event of its own for this, as the SDK's samples for state do.

@@ -15,8 +15,8 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// A superagent is a scripted superagent server, and a Holdpoint in front of it with the dialect
-// configured.
+// A superagent is a scripted superagent server and a Holdpoint in front of it. This Holdpoint has
+// the dialect configured.
 type superagent struct {
 	*scripted.Superagent
 	h *holdpoint
@@ -39,7 +39,8 @@ type superScene struct {
 	wire string
 }
 
-// superScenes runs test for each form of the stream and each client version that reads interrupts.
+// superScenes runs test for each form of the server's stream, each time with each client version
+// that reads interrupts.
 func superScenes(t *testing.T, test func(t *testing.T, s superScene)) {
 	t.Helper()
 	server, err := theSuperagent()
@@ -50,7 +51,7 @@ func superScenes(t *testing.T, test func(t *testing.T, s superScene)) {
 		for _, version := range []string{newest, pinned} {
 			t.Run(wire+"/client-"+version, func(t *testing.T) {
 				t.Parallel()
-				// Holdpoint sends the query to the server
+				// Holdpoint forwards the query of this URL to the server.
 				url := server.h.address + "/?wire=" + wire
 				s := superScene{newClient(t, shared.through, version, url, fresh("thread"), nil), server, wire}
 				test(t, s)
@@ -119,7 +120,7 @@ func TestSuperagent(t *testing.T) {
 			t.Errorf("schema %s", schema)
 		}
 		if documented := s.wire == "documented-a2ui"; documented == strings.HasPrefix(i.str("id"), "approver_"+s.thread+"_") {
-			// the form documented-a2ui does not contain the checkpoint
+			// In the form documented-a2ui, an interrupt's id does not contain the checkpoint.
 			t.Errorf("id %s", i.str("id"))
 		}
 		s.executed(t)
@@ -205,7 +206,7 @@ func TestSuperagentNewInput(t *testing.T) {
 		if len(s.Requests(s.thread)) != calls {
 			t.Errorf("the server was called: %v", s.last(t))
 		}
-		// replies to the message that was sent together with the answer
+		// The reply must be to the message that was sent together with the answer.
 		s.ends(t, step{resume: s.answers(accept)}, "echo: plain but early")
 		s.executed(t, "E-1")
 	})
@@ -247,7 +248,7 @@ func TestSuperagentForgets(t *testing.T) {
 			})
 			superScenes(t, func(t *testing.T, s superScene) {
 				s.run(t, step{say: scene})
-				// a cancel must have the same effect as the server's 409
+				// A cancel must have the same effect as an answer that gets the server's 409.
 				s.finish(t, step{resume: s.answers(cancelled)})
 				s.goesOn(t, nil)
 				s.executed(t)
@@ -256,8 +257,9 @@ func TestSuperagentForgets(t *testing.T) {
 	}
 }
 
-// TestSuperagentAsksInTheAnswer: the response to an answer contains a second question. It is
-// ordinary text to the server and also to Holdpoint, so the run must end without a question.
+// TestSuperagentAsksInTheAnswer: the response to an answer contains a second question. To the
+// server and to Holdpoint this second question is ordinary text, so the run must end without an
+// open question.
 func TestSuperagentAsksInTheAnswer(t *testing.T) {
 	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {
@@ -291,8 +293,8 @@ func TestSuperagentWorks(t *testing.T) {
 	})
 }
 
-// TestSuperagentOtherPaths: Holdpoint refuses requests to those endpoints of the server that start
-// runs, and forwards all others.
+// TestSuperagentOtherPaths: Holdpoint must refuse requests to the server's other endpoints that
+// start runs. It must forward requests to endpoints that start none.
 func TestSuperagentOtherPaths(t *testing.T) {
 	t.Parallel()
 	superScenes(t, func(t *testing.T, s superScene) {

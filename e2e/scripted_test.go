@@ -65,7 +65,7 @@ func drafts() []actor {
 	return list
 }
 
-// A playing is a running actor. Its server can be restarted; its ledger survives that.
+// A playing is a running actor. Its server can be restarted. Its ledger survives the restart.
 type playing struct {
 	actor
 	*scripted.Ledger
@@ -113,7 +113,8 @@ func (r *recorder) Write(b []byte) (int, error) {
 // Flush implements http.Flusher.
 func (r *recorder) Flush() { r.ResponseWriter.(http.Flusher).Flush() }
 
-// restart replaces the server by a new one, which knows nothing of the old one's threads.
+// restart replaces the server by a new one. The new server knows nothing of the old server's
+// threads.
 func (p *playing) restart() { p.program.Store(p.make(p.Ledger)) }
 
 // A stage is an HTTP server that runs actors, each on its own path.
@@ -148,7 +149,8 @@ func (s *stage) play(a actor) *playing {
 
 var theStage = sync.OnceValue(newStage)
 
-// before returns the only Holdpoint in front of theStage. No dialect is configured.
+// before returns the Holdpoint in front of theStage that the tests share. No dialect is configured
+// in it.
 var before = sync.OnceValues(func() (*holdpoint, error) { return startHoldpoint("scripted", theStage().url, nil) })
 
 // A scene is a client on a thread of an actor, behind a Holdpoint.
@@ -165,8 +167,8 @@ func scenes(t *testing.T, actors []actor, test func(t *testing.T, s scene)) {
 		p := theStage().play(a)
 		for _, version := range []string{newest, pinned} {
 			if a.strict && version == newest {
-				// this client declares a version, but Holdpoint cannot know the backend before its
-				// first response
+				// This client declares a protocol version in its first request. Holdpoint cannot
+				// know before the first response that this backend refuses such a key.
 				continue
 			}
 			t.Run(a.name+"/client-"+version, func(t *testing.T) {
@@ -224,7 +226,8 @@ func (s scene) asked(t *testing.T, a wire, what ...string) {
 	s.sound(t)
 }
 
-// call returns the member function of the call with this id in the client's messages, or nil.
+// call returns the member "function" of the call with this id in the client's messages, or nil if
+// the messages have no such call.
 func (c *client) call(id string) map[string]any {
 	for _, m := range c.messages {
 		list, _ := m["toolCalls"].([]any)
@@ -237,7 +240,8 @@ func (c *client) call(id string) map[string]any {
 	return nil
 }
 
-// ends runs a step. It expects an ordinary end, and said as the text of the last message.
+// ends runs the step run. The run must end without an error and without a question, and the last
+// message must be the text said.
 func (s scene) ends(t *testing.T, run step, said string) wire {
 	t.Helper()
 	a := s.finish(t, run)
@@ -269,11 +273,12 @@ func (s scene) runs(t *testing.T, n int) {
 }
 
 // sound checks that the backend and its provider accepted every request. It also checks that a
-// provider would accept the client's history; calls with an open question may lack a result.
+// provider would accept the client's history. In that history, a call with an open question may
+// lack its result.
 func (s scene) sound(t *testing.T) {
 	t.Helper()
 	for _, c := range s.p.Complaints(s.thread) {
-		// failures that the script causes
+		// Failures that the script itself causes do not count.
 		if !strings.Contains(c, "ResponseEnded") && c != "kaput" && c != s.p.fails {
 			t.Errorf("the backend complained: %s", c)
 		}

@@ -37,7 +37,8 @@ func newTurntable(t *testing.T) *turntable {
 		},
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		// golang/go#40747: otherwise a fast response to a POST is cut off
+		// The request is read to its end first. Otherwise a fast response to a POST is cut off
+		// (golang/go#40747).
 		body, err := io.ReadAll(req.Body)
 		if err != nil {
 			return
@@ -61,12 +62,13 @@ func (table *turntable) turn(t *testing.T, to string) {
 	table.to = u
 }
 
-// A guest is a backend for the turntable. say is the message that makes it ask, and executed
-// returns which actions it ran on a thread.
+// A guest is a backend for the turntable. say is the message at which the backend asks, and
+// executed returns the actions that it ran on a thread.
 type guest struct {
 	name string
 	url  string
-	// with "@" and the thread id appended, because the Strands agents find their files by it
+	// The test inserts the thread id after each "@", because the Strands agents find their files by
+	// it.
 	say      string
 	reason   string
 	executed func(thread string) map[string]int
@@ -74,7 +76,7 @@ type guest struct {
 	prepare  func(t *testing.T, thread string) // called before the guest asks; may be nil
 }
 
-// guests returns all backends that Holdpoint recognizes under auto.
+// guests returns all backends that Holdpoint recognizes without a configured dialect.
 func guests(t *testing.T) []guest {
 	t.Helper()
 	var list []guest
@@ -125,7 +127,7 @@ func guests(t *testing.T) []guest {
 }
 
 // ask puts the guest on the turntable and sends its message say. It expects one question, with the
-// reason that the guest's own dialect gives.
+// guest's reason.
 func (g guest) ask(t *testing.T, table *turntable, c *client) {
 	t.Helper()
 	table.turn(t, g.url)
@@ -157,10 +159,10 @@ func (g guest) resume(t *testing.T, table *turntable, c *client) {
 	}
 }
 
-// TestEveryBackendInTurn: one Holdpoint, on one path and without a configured dialect, gets a
-// different backend again and again. It must recognize each backend by its own stream, whichever
-// was there before. An answer must be sent in the form of the backend that asked, whichever is
-// there now.
+// TestEveryBackendInTurn: one Holdpoint, on one path and without a configured dialect, finds a
+// different backend behind the path again and again. It must recognize each backend by that
+// backend's own stream, whichever backend was there before. It must send an answer in the form of
+// the backend that asked, whichever backend is there now.
 func TestEveryBackendInTurn(t *testing.T) {
 	t.Parallel()
 	table := newTurntable(t)
@@ -168,10 +170,11 @@ func TestEveryBackendInTurn(t *testing.T) {
 	for _, version := range []string{newest, pinned} {
 		t.Run("client-"+version, func(t *testing.T) {
 			list := guests(t)
-			// mixes the families of backends
+			// Sorting by the length of the names mixes the families of backends.
 			slices.SortFunc(list, func(a, b guest) int { return len(a.name) - len(b.name) })
 			fresher := func() *client { return newClient(t, shared.through, version, h.address+"/agent", fresh("thread"), nil) }
-			// each backend asks and gets its answer before the next backend
+			// First round: each backend asks and gets its answer before the next backend takes its
+			// place.
 			for _, g := range list {
 				t.Run(g.name, func(t *testing.T) {
 					c := fresher()
@@ -181,7 +184,7 @@ func TestEveryBackendInTurn(t *testing.T) {
 			}
 			slices.Reverse(list)
 			waiting := map[string]*client{}
-			// all backends ask; then they get their answers, in another order
+			// Second round: all backends ask. Then they get their answers, in another order.
 			for _, g := range list {
 				t.Run(g.name+" asks", func(t *testing.T) {
 					waiting[g.name] = fresher()

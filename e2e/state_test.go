@@ -15,8 +15,8 @@ import (
 )
 
 // TestStateDeltasAsTheClientAppliesThem: Holdpoint must apply a backend's STATE_DELTA events as the
-// real client does. A client behind Holdpoint has its state from the snapshot before the question,
-// and it must equal the state of a client without Holdpoint.
+// real client does. A client behind Holdpoint gets its state from the snapshot before the question.
+// This state must equal the state of a client without Holdpoint.
 func TestStateDeltasAsTheClientAppliesThem(t *testing.T) {
 	t.Parallel()
 	var deltas []string

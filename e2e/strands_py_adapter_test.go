@@ -10,11 +10,13 @@ import (
 // Tests of ag_ui_strands, the AG-UI adapter of Strands in Python: 0.3.0 with strands-agents 1.40.0,
 // and 1.0.2 with 1.62.0. Holdpoint runs without any setting for it.
 
-// eachAdapter runs test with this agent of each version. The client's version alternates.
+// eachAdapter runs test with this agent in each version of the adapter, each time with one version
+// of the client.
 func eachAdapter(t *testing.T, agent string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for n, s := range shared.strandsPy {
-		// the client version differs between gate or docs, and hook
+		// The version of the client depends on the version of the adapter and on the length of the
+		// agent's name.
 		version := []string{newest, pinned}[(n+len(agent)/2)%2]
 		t.Run(s.version+"/"+agent+"/client-"+version, func(t *testing.T) {
 			t.Parallel()
@@ -87,8 +89,8 @@ func (c *client) gated(t *testing.T, s step, n int) {
 	}
 }
 
-// TestStrandsPythonAdapterAsks: the tool itself asks. It must get the answer in the adapter's
-// envelope, unchanged.
+// TestStrandsPythonAdapterAsks: a tool asks a question itself. It must get the answer unchanged,
+// inside the adapter's envelope.
 func TestStrandsPythonAdapterAsks(t *testing.T) {
 	t.Parallel()
 	eachAdapter(t, "hook", func(t *testing.T, w world) {
@@ -141,8 +143,8 @@ func TestStrandsPythonAdapterKeepsTheContract(t *testing.T) {
 	}
 }
 
-// TestStrandsPythonAdapterIsNotToldTheSameAnswersTwice: the same answers are sent again. They must
-// get the same end, and the adapter must not be called.
+// TestStrandsPythonAdapterIsNotToldTheSameAnswersTwice: the same answers are sent again. Their run
+// must end as the first run did, and the adapter must not be called.
 func TestStrandsPythonAdapterIsNotToldTheSameAnswersTwice(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"gate", "hook"} {

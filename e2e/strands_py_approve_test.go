@@ -53,8 +53,7 @@ func TestStrandsPythonApprovals(t *testing.T) {
 		{"approved, then not", trust, "each a.txt b.txt", [][]answer{round(accept), round(gives("n"))}, []string{"a.txt"}},
 		{"never", trust, "each a.txt b.txt", [][]answer{round(gives("n")), round(reject)}, nil},
 
-		// The handler that Strands ships, and the hook for a whole batch. The stream contains the
-		// question only as a Python repr.
+		// The handler that Strands ships. The stream contains its question only as a Python repr.
 		{"vended", []string{"agentcore/hitl"}, "each a.txt b.txt", [][]answer{round(accept), round(reject)}, []string{"a.txt"}},
 		{"vended, trusted", []string{"kept/hitl"}, "each a.txt b.txt", [][]answer{round(gives("t"))}, []string{"a.txt", "b.txt"}},
 	} {
@@ -248,7 +247,7 @@ func TestStrandsPythonNodesAsk(t *testing.T) {
 			complete(t, c.messages, nil)
 		})
 	})
-	// If a node is denied, the run fails, as it does in Strands itself.
+	// If an answer denies a node, the run fails, as it does in Strands itself.
 	t.Run("the node denied", func(t *testing.T) {
 		eachStrandsPython(t, nodes, func(t *testing.T, w world) {
 			c := w.clerk(t)

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// strandsPauses has a pause of each kind. place and command cause the pause, and open is the number
-// of its questions. yes is the approving answer, and deletes has the files that an approval
-// deletes.
+// strandsPauses has a pause of each kind. The message command, sent to the agent at place, causes
+// the pause. open is the number of its questions, yes is the answer that approves, and deletes has
+// the files that an approval deletes.
 var strandsPauses = []struct {
 	place, command string
 	open           int
@@ -20,7 +20,7 @@ var strandsPauses = []struct {
 	{"fastapi/ndjson", "pair a.txt b.txt", 2, accept, []string{"a.txt", "b.txt"}},
 	{"agentcore/docs", "ask", 1, gives("production"), nil},
 	{"agentcore/batch", "pair a.txt b.txt", 1, gives("y"), []string{"a.txt", "b.txt"}},
-	// each of its two agents deletes the file
+	// Two agents ask, and each of them deletes the file.
 	{"agentcore/branches", "delete a.txt", 2, accept, nil},
 }
 
@@ -148,7 +148,7 @@ func TestStrandsPythonAskAReloadedPageAgain(t *testing.T) {
 }
 
 // TestStrandsPythonAreNotToldTheSameAnswersTwice: answers are sent again, byte for byte or by a new
-// client. They must get the same end, and the backend must not be called.
+// client. Their run must end as the first run did, and the backend must not be called.
 func TestStrandsPythonAreNotToldTheSameAnswersTwice(t *testing.T) {
 	t.Parallel()
 	eachStrandsPause(t, func(t *testing.T, w world, c *client, yes answer, finish func()) {
@@ -173,8 +173,9 @@ func TestStrandsPythonAreNotToldTheSameAnswersTwice(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonTakeTheFirstAnswer: an answer after the end must change nothing. A denial must
-// not undo an approval, and an approval must not undo a denial.
+// TestStrandsPythonTakeTheFirstAnswer: a question has been answered and its run has ended. A late
+// answer to this question must change nothing: a denial must not undo an approval, and an approval
+// must not undo a denial.
 func TestStrandsPythonTakeTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -217,7 +218,8 @@ func TestStrandsPythonTakeAMessageBesideTheAnswers(t *testing.T) {
 }
 
 // TestStrandsPythonAskAgainBesideAMessage: a request has an answer and a new message, and the
-// answer leads to another question. The backend must get the message after the next answer.
+// answer leads to a second question. The backend must get the message after the answer to the
+// second question.
 func TestStrandsPythonAskAgainBesideAMessage(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs"}, func(t *testing.T, w world) {

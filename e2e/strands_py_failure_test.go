@@ -98,8 +98,8 @@ func waits(t *testing.T, at func(place, version string) world, command string, o
 	return all
 }
 
-// TestStrandsPythonRestartBetweenPauseAndAnswer: the backend is restarted while a question is open.
-// If it has a session manager, the answer must work.
+// TestStrandsPythonRestartBetweenPauseAndAnswer: a backend with a session manager is restarted
+// while a question is open. The answer must work.
 func TestStrandsPythonRestartBetweenPauseAndAnswer(t *testing.T) {
 	mortalStrandsPython(t, func(t *testing.T, s *server, at func(place, version string) world) {
 		one := waits(t, at, "delete a.txt", 1, "kept/docs", "entrypoint", "kept/trust")
@@ -310,8 +310,9 @@ func TestStrandsPythonQuickstart(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonText: a server that sends only text cannot show a question. If its dialect is
-// configured, agents that never ask must work. Otherwise the client must get an error.
+// TestStrandsPythonText: a server that sends only text cannot show a question. If
+// HOLDPOINT_STRANDS_FILE says that the server sends text, an agent that never asks must work.
+// Without this setting, the client must get an error.
 func TestStrandsPythonText(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"fastapi/text"}, func(t *testing.T, w world) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// ownStrands runs test at the place name of each version that has it, behind a Holdpoint with the
-// settings in env.
+// ownStrands runs test for each version of Strands that has the place called name. Holdpoint gets
+// the settings in env.
 func ownStrands(t *testing.T, name string, env map[string]string, test func(t *testing.T, w world)) {
 	t.Helper()
 	env["HOLDPOINT_DIALECT"] = "strands"
@@ -37,7 +37,8 @@ func strandsFile(t *testing.T, text string) string {
 }
 
 // TestStrandsPythonAnswersByName: HOLDPOINT_STRANDS_FILE sets the form of an answer by the name of
-// the interrupt. The hook must get exactly this form, which it reports.
+// the interrupt. The hook reports the answer that it got, and this answer must have exactly the
+// configured form.
 func TestStrandsPythonAnswersByName(t *testing.T) {
 	t.Parallel()
 	t.Run("words", func(t *testing.T) {
@@ -115,8 +116,9 @@ func TestStrandsPythonClientLeavesBeforeTheQuestion(t *testing.T) {
 	})
 }
 
-// TestStrandsPythonRunWithoutItsClient: a run continues after its client has left. Until it ends,
-// Holdpoint must refuse another run of the thread, because the agent would run both at once.
+// TestStrandsPythonRunWithoutItsClient: a run continues after its client has left. Until this run
+// ends, Holdpoint must refuse another run of the thread, because the agent would execute both at
+// the same time.
 func TestStrandsPythonRunWithoutItsClient(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {
@@ -149,7 +151,7 @@ func (w world) logs(t *testing.T, c *client, words ...string) {
 }
 
 // TestStrandsPythonClientLeavesInMidResume: the client leaves while an approved tool runs. The run
-// must continue. The same answer, sent again, must get the end of that run.
+// must continue. If the same answer is sent again, the client must get the end of that run.
 func TestStrandsPythonClientLeavesInMidResume(t *testing.T) {
 	t.Parallel()
 	eachStrandsPython(t, []string{"agentcore/docs", "kept/docs", "fastapi/ndjson"}, func(t *testing.T, w world) {

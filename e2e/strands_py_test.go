@@ -32,7 +32,7 @@ var described = map[string]string{
 	"fastapi/text": `{"text": true}`,
 }
 
-// named returns the environment of a Holdpoint in front of the place name.
+// named returns the environment of a Holdpoint in front of the place called name.
 func named(t *testing.T, name string) map[string]string {
 	t.Helper()
 	env := map[string]string{"HOLDPOINT_DIALECT": "strands"}
@@ -47,8 +47,9 @@ var strandsProxies struct {
 	all map[string]*holdpoint
 }
 
-// strandsWorld returns a world whose backend is the place name of the server s. All places without
-// settings of their own share one Holdpoint, which is started when it is first needed.
+// strandsWorld returns a world whose backend is the place called name in the server s. All places
+// of a version that need no settings of their own share one Holdpoint. It is started at its first
+// use.
 func strandsWorld(t *testing.T, s *server, name, version string) world {
 	t.Helper()
 	key := s.version + described[name]
@@ -68,8 +69,8 @@ func strandsWorld(t *testing.T, s *server, name, version string) world {
 	return world{b: &backend{name: s.version + " " + name, mode: name, server: s}, h: h, version: version}
 }
 
-// eachStrandsPython runs test at these places of each version that has them. Each test has one
-// client version that reads the outcome; it alternates.
+// eachStrandsPython runs test at these places, for each version of Strands that has them. Each test
+// gets one of the two client versions that read the outcome, in alternation.
 func eachStrandsPython(t *testing.T, places []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for n, s := range shared.strandsPy {
@@ -86,7 +87,8 @@ func eachStrandsPython(t *testing.T, places []string, test func(t *testing.T, w 
 	}
 }
 
-// has reports whether the server has the agent name. Some agents exist only in the newer version.
+// has reports whether the server has the agent called name. Some agents exist only in the newer
+// version.
 func (s *server) has(name string) bool {
 	return strings.HasPrefix(name, "fastapi/") || slices.Contains(s.modes, name)
 }

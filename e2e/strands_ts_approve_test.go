@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// These modes ask a question about each call. The question is asked by Strands' documented hook (in
-// both forms of the stream, and with calls in sequence), by Strands' HumanInTheLoop, by middleware,
-// or through the AG-UI adapter.
+// In these modes the agent asks a question about each call. Strands' documented hook asks it (in
+// both forms of the stream, and with calls in sequence), or Strands' HumanInTheLoop, or middleware,
+// or the AG-UI adapter.
 var (
 	rawModes   = []string{"sse/hook", "ndjson/hook", "sse/sequential", "sse/vended", "sse/middleware", "saved/hook", "sse/graph"}
 	aguiModes  = []string{"agui/hook", "agui/sequential", "agui/middleware"}
@@ -39,8 +39,8 @@ func (c *client) file(t *testing.T, i event) string {
 	return ""
 }
 
-// decides answers until no question is open. It approves the calls that delete one of files, and
-// answers the others with no. There must be one question about each file.
+// decides answers questions until no question is open. It approves a call that deletes one of
+// files, and gives the answer no for every other call. No file may be asked about twice.
 func (c *client) decides(t *testing.T, no answer, files ...string) {
 	t.Helper()
 	asked := map[string]bool{}
@@ -92,7 +92,7 @@ func TestStrandsRunsWhatIsApproved(t *testing.T) {
 }
 
 // TestStrandsTakesAWord: the answer is a word that the documentation and HumanInTheLoop use, such
-// as "y".
+// as "y". The file may be deleted only after a word for yes.
 func TestStrandsTakesAWord(t *testing.T) {
 	t.Parallel()
 	for word, files := range map[string][]string{"y": {"a.txt"}, "Y": {"a.txt"}, "n": nil, "no, keep it": nil} {
@@ -221,9 +221,9 @@ func TestStrandsAsksForEachOfTwoCalls(t *testing.T) {
 	}
 }
 
-// TestStrandsAsksAgainInTheSameTurn: two calls are made at the same time, and one of them needs no
-// approval. That call must run once. After the answer about the other call, the model makes a
-// further call, which asks again.
+// TestStrandsAsksAgainInTheSameTurn: the model makes two calls at the same time. One needs no
+// approval, and must run once. After the answer about the other, the model makes a third call, and
+// the agent asks again.
 func TestStrandsAsksAgainInTheSameTurn(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, strandsAll, func(t *testing.T, w world) {
@@ -283,7 +283,8 @@ func TestStrandsToolAsks(t *testing.T) {
 	})
 }
 
-// answered checks that only this tool ran, once, and that it got the answer want.
+// answered checks that the tool called tool ran once and got the answer want, and that no other
+// tool ran.
 func (w world) answered(t *testing.T, c *client, tool string, want any) {
 	t.Helper()
 	l := w.b.ledger(t, c.thread)
@@ -323,8 +324,8 @@ func TestStrandsAnswersByName(t *testing.T) {
 	})
 }
 
-// TestStrandsBatch: one question is about all calls of a turn, and its native id is always the
-// same. The second answer must apply to the second question.
+// TestStrandsBatch: one question is about all calls of a turn. The next turn's question has the
+// same native id. The second answer must apply to the second question.
 func TestStrandsBatch(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -75,8 +75,8 @@ func TestStrandsAsksAReloadedPageAgain(t *testing.T) {
 }
 
 // TestStrandsIsNotToldTheSameAnswersTwice: answers are sent again, byte for byte or by a new
-// client. They must get the same end. Strands must not be called, because it would call its model
-// again.
+// client. Their run must end as the first run did. Strands must not be called, because it would
+// call its model again.
 func TestStrandsIsNotToldTheSameAnswersTwice(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, append([]string{"sse/batch", "agui/batch", "sse/graph-hook"}, strandsAll...), func(t *testing.T, w world) {
@@ -112,7 +112,8 @@ func unordered(c *client) string {
 	return indented(messages)
 }
 
-// TestStrandsTakesTheFirstAnswer: a different answer after the end must change nothing.
+// TestStrandsTakesTheFirstAnswer: a question has been answered and its run has ended. A different
+// answer to this question must change nothing.
 func TestStrandsTakesTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -134,8 +135,8 @@ func TestStrandsTakesTheFirstAnswer(t *testing.T) {
 }
 
 // TestStrandsTakesAMessageBesideTheAnswers: a request has answers and a new message. The agent must
-// get the message after the approved action. If the answers lead to another question, the agent
-// must get it after the answer to that question.
+// get the message after the approved action. If the answers lead to a second question, the agent
+// must get the message after the answer to the second question.
 func TestStrandsTakesAMessageBesideTheAnswers(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, strandsAll, func(t *testing.T, w world) {
@@ -159,8 +160,8 @@ func TestStrandsTakesAMessageBesideTheAnswers(t *testing.T) {
 	})
 }
 
-// TestStrandsSession: all runs of a thread must have the same session id. It must differ from that
-// of any other thread, and must not contain the thread id.
+// TestStrandsSession: all runs of a thread must have the same session id. This id must differ from
+// the session id of any other thread, and must not contain the thread id.
 func TestStrandsSession(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -181,7 +182,8 @@ func TestStrandsSession(t *testing.T) {
 }
 
 // TestStrandsOrdinaryRun: the events of a run without a question must be in an order that each
-// client accepts. The client must get the model's reasoning only if this is configured.
+// client accepts. The client must get the model's reasoning only if Holdpoint is configured to send
+// it.
 func TestStrandsOrdinaryRun(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "saved/hook", "json/hook", "sse/graph"}, func(t *testing.T, w world) {

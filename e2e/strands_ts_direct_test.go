@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// The tests in this file run without Holdpoint. They check those properties of SDK 1.19.0 and of
-// the adapter that Holdpoint's dialects depend on. If a newer version changes them, these tests
-// fail first.
+// The tests in this file run without Holdpoint. They check the properties of SDK 1.19.0 and of the
+// adapter on which Holdpoint's dialects depend. If a newer version changes such a property, these
+// tests fail first.
 
 // bareStrands returns the server in one mode, without Holdpoint, and the id of a new thread.
 func bareStrands(mode string) (b *backend, thread string) {
@@ -74,8 +74,8 @@ func response(answer any, ids ...string) []any {
 	return list
 }
 
-// TestDirectStrandsRunsACallWhoseHookThrew: if a hook before a call throws, the call still runs.
-// SDK 1.19.0 continues its loop to clean up, which runs all tools of the turn. Strands' own hook
+// TestDirectStrandsRunsACallWhoseHookThrew: if a hook before a call throws, the call still runs. To
+// clean up, SDK 1.19.0 continues its loop, and so runs all tools of the turn. Strands' own hook
 // throws if the answer is not text.
 func TestDirectStrandsRunsACallWhoseHookThrew(t *testing.T) {
 	t.Parallel()
@@ -136,8 +136,8 @@ func TestDirectStrandsLines(t *testing.T) {
 	}
 }
 
-// TestDirectStrandsShowsOneOfTwo: two parallel calls ask, but the stream shows only the last
-// question, and the other one after the answer. Strands invents a result for each waiting call. A
+// TestDirectStrandsShowsOneOfTwo: two parallel calls ask. The stream shows only the last question,
+// and the other question after the answer to it. Strands invents a result for each waiting call. A
 // call that has not begun, as with calls in sequence, has no result.
 func TestDirectStrandsShowsOneOfTwo(t *testing.T) {
 	t.Parallel()
@@ -196,8 +196,8 @@ func TestDirectStrandsTakesNoWordsWhileItWaits(t *testing.T) {
 	}
 }
 
-// TestDirectStrandsResultNamesNoInterrupt: the question of a run is neither in the final event of
-// the stream nor in a response without a stream.
+// TestDirectStrandsResultNamesNoInterrupt: an agent asks. Neither the final event of a stream nor a
+// response without a stream contains the question.
 func TestDirectStrandsResultNamesNoInterrupt(t *testing.T) {
 	t.Parallel()
 	b, thread := bareStrands("json/hook")
@@ -265,7 +265,8 @@ func TestDirectAwsStrandsIsWedgedByInput(t *testing.T) {
 }
 
 // TestDirectAwsStrandsKeepsNoContract: the adapter accepts answers to only some of its questions.
-// It asks again if an answer has no payload. It does not recognize an answer that it had before.
+// If an answer has no payload, it asks again. If the same answer is sent a second time, the adapter
+// does not recognize it.
 func TestDirectAwsStrandsKeepsNoContract(t *testing.T) {
 	t.Parallel()
 	b, c := bareAwsStrands(t, "agui/hook")

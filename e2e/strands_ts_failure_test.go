@@ -28,7 +28,7 @@ func TestStrandsModelFails(t *testing.T) {
 	})
 }
 
-// TestStrandsToolFails: a tool that fails must have a result, as any other tool.
+// TestStrandsToolFails: a tool fails. As any other tool, it must have a result.
 func TestStrandsToolFails(t *testing.T) {
 	t.Parallel()
 	eachStrands(t, []string{"sse/hook", "ndjson/hook", "agui/hook"}, func(t *testing.T, w world) {
@@ -77,8 +77,8 @@ func TestStrandsAgentForEachRequest(t *testing.T) {
 
 // Tests in which the backend dies.
 
-// mortalStrands starts a server that the test may kill, and a Holdpoint in front of one of its
-// modes.
+// mortalStrands starts a server that the test may kill. It also starts a Holdpoint in front of this
+// server's mode.
 func mortalStrands(t *testing.T, mode string) world {
 	t.Helper()
 	s, err := startServer(shared.strands.server.stack, filepath.Join(t.TempDir(), "ledger"))
@@ -184,8 +184,8 @@ func TestHoldpointForgetsWhatStrandsAsked(t *testing.T) {
 
 // Tests in which a client leaves.
 
-// leaves sends the run s. When a tool waits at the gate, it closes the connection, and then opens
-// the gate. When Holdpoint has finished the run, it returns a new client on the thread.
+// leaves sends the run s. When a tool waits at the gate, leaves closes the connection, and then
+// opens the gate. When Holdpoint has finished the run, leaves returns a new client on the thread.
 func (c *client) leaves(t *testing.T, w world, s step, gate string) *client {
 	t.Helper()
 	messages := slices.Clone(c.messages)

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// Tests of Strands in TypeScript. The native servers are as in its documentation, behind a
-// Holdpoint with HOLDPOINT_DIALECT=strands. The AG-UI adapter @ag-ui/aws-strands is behind a
-// Holdpoint without settings for it. A native server does not get the thread id, so a person's
+// Tests of Strands in TypeScript. The native servers are built as in Strands' documentation, behind
+// a Holdpoint with HOLDPOINT_DIALECT=strands. The AG-UI adapter @ag-ui/aws-strands is behind a
+// Holdpoint without any setting for it. A native server does not get the thread id, so a person's
 // message contains it, as in "delete a.txt @thread" (see strands-ts/server.mjs).
 
 // strandsTS has the process that serves all modes, and the two Holdpoints in front of it.
@@ -61,7 +61,8 @@ func eachStrands(t *testing.T, modes []string, test func(t *testing.T, w world))
 	}
 }
 
-// raw reports whether the mode sends Strands' native stream. The dialect must be configured for it.
+// raw reports whether the mode sends Strands' native stream. If it does, the dialect must be
+// configured.
 func (w world) raw() bool { return !strings.HasPrefix(w.b.mode, "agui/") }
 
 // person returns a new client on a new thread.

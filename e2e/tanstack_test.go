@@ -20,8 +20,8 @@ var tanstackDriver struct {
 	err error
 }
 
-// tanstackServer returns the server of @tanstack/ai. The driver uses the packages that come with
-// it.
+// tanstackServer returns the server of @tanstack/ai. It also starts the driver, which uses the
+// packages of this server.
 func tanstackServer(t *testing.T) *server {
 	t.Helper()
 	s := need(t, "tanstack", "0.58.0")
@@ -117,7 +117,7 @@ func (c *tanstackChat) clicks(t *testing.T, clicks ...tanstackClick) tanstackPag
 	return c.do(t, "answer", map[string]any{"answers": list})
 }
 
-// goesOn sends the message say. It must be answered with the text want, and without a card.
+// goesOn sends the message say. The reply must be the text want, and no card may be shown.
 func (c *tanstackChat) goesOn(t *testing.T, say, want string) {
 	t.Helper()
 	page := c.do(t, "say", map[string]any{"text": say})
@@ -264,9 +264,9 @@ func TestTanStackApprovals(t *testing.T) {
 	})
 }
 
-// TestTanStackBeforeOtherBackends: TanStack's client shows controls only for a question with
-// TanStack's binding (data in its metadata). Other backends do not send it, so Holdpoint must add
-// it.
+// TestTanStackBeforeOtherBackends: TanStack's client shows controls for a question only if the
+// question's metadata has TanStack's binding. Other backends do not send this binding, so Holdpoint
+// must add it.
 func TestTanStackBeforeOtherBackends(t *testing.T) {
 	t.Parallel()
 	tanstackServer(t)

@@ -10,10 +10,10 @@ import (
 )
 
 // Tests of pydantic-ai with its protocol from before the interrupts: it asks by a call without a
-// result. In the mode calls, as documented, the application reads the tool messages at the end of a
-// request and gives them to the agent as deferred_tool_results. In the mode question the call
-// itself is the question, and the model reads its result. The settings name the tools, and the
-// forms of an approval and of a denial.
+// result. In the mode "calls", as documented, the application reads the tool messages at the end of
+// a request and gives them to the agent as deferred_tool_results. In the mode "question" the call
+// itself is the question, and the model reads the call's result. The settings name the tools, and
+// the forms of an approval and of a denial.
 
 var callWords = map[string]string{
 	"HOLDPOINT_TOOLS":         "delete_*=approval;ask_permission=approval",
@@ -21,8 +21,8 @@ var callWords = map[string]string{
 	"HOLDPOINT_TOOL_CALL_NO":  `{"approved":false,"reason":"$reason"}`,
 }
 
-// eachToolCall runs test in a mode with two versions of pydantic-ai. For the older one the dialect
-// is configured, and for the newer one Holdpoint recognizes it.
+// eachToolCall runs test with two versions of pydantic-ai in this mode. For the older version the
+// dialect is configured. The newer version is recognized by Holdpoint.
 func eachToolCall(t *testing.T, mode string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for version, dialect := range map[string]string{"1.107.10": "tool-call", "2.68.0": "auto"} {
@@ -133,9 +133,9 @@ func TestToolCallsThatAreTheQuestion(t *testing.T) {
 	})
 }
 
-// TestToolMessagesOfTheClient: the client sends a tool message itself. The message answers the open
-// question once. After a denial, a tool message must not count as an approval, wherever it is in
-// the history and however it is spelled.
+// TestToolMessagesOfTheClient: the client answers by a tool message of its own. The message must
+// answer the open question once. After a denial, no tool message may count as an approval, wherever
+// it is in the history and however it is spelled.
 func TestToolMessagesOfTheClient(t *testing.T) {
 	t.Parallel()
 	eachToolCall(t, "calls", func(t *testing.T, w world) {

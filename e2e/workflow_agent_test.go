@@ -11,10 +11,10 @@ import (
 	"holdpoint/e2e/scripted"
 )
 
-// TestAgentWithinAWorkflow: the host asks two questions about one call, under the agent's id and
-// under the workflow's id. Without Holdpoint only an answer to the second question alone works; if
-// both are answered, nothing runs. Holdpoint must show one question with its call, and an approved
-// call must run once.
+// TestAgentWithinAWorkflow: the host asks two questions about one call: the first under the agent's
+// id, the second under the workflow's id. Without Holdpoint, the call runs only if the second
+// question is answered and the first is not. Holdpoint must show one question with its call, and an
+// approved call must run once.
 func TestAgentWithinAWorkflow(t *testing.T) {
 	t.Parallel()
 	ledger := scripted.NewLedger()

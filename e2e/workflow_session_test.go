@@ -19,9 +19,9 @@ var workflowEnv = map[string]string{
 }
 
 // TestBackendWithSessions: a workflow asks by a call with the name of its port. Its host stores a
-// session for each thread, and its clients send only new messages. With an answer, Holdpoint must
-// not send messages that the session has. Then the workflow does not ask again, and each approved
-// action runs once.
+// session for each thread, and its clients send only new messages. When Holdpoint sends an answer,
+// it must leave out the messages that the session already has. Then the workflow does not ask
+// again, and each approved action runs once.
 func TestBackendWithSessions(t *testing.T) {
 	t.Parallel()
 	type turn struct{ say, answer string }
@@ -94,9 +94,9 @@ func TestBackendWithSessions(t *testing.T) {
 }
 
 // TestSessionsAreSeen: HOLDPOINT_SESSIONS is not set. A client answers with nothing but a tool
-// message, as it does without Holdpoint. This is a sign that it sends only new messages. Holdpoint
-// must send this answer unchanged. It must also send later answers of the thread unchanged, in
-// either form, if they contain nothing of the conversation.
+// message, as it does without Holdpoint. So Holdpoint knows that this client sends only new
+// messages. Holdpoint must send this answer unchanged. It must also send later answers of the
+// thread unchanged, in either form, if they contain nothing of the conversation.
 func TestSessionsAreSeen(t *testing.T) {
 	t.Parallel()
 	for _, line := range []scripted.Line{scripted.Line0413, scripted.Line0707, scripted.LineHead} {
@@ -246,8 +246,8 @@ func TestBackendWithoutSessions(t *testing.T) {
 	})
 }
 
-// TestTalkerWithSessions: a backend that asks in text stores the conversation of each thread. It
-// must get each message only once.
+// TestTalkerWithSessions: a backend asks in text messages, and stores the conversation of each
+// thread. The backend must get each message only once.
 func TestTalkerWithSessions(t *testing.T) {
 	t.Parallel()
 	ledger := scripted.NewLedger()

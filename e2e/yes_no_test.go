@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// valueRule is the value of HOLDPOINT_ANSWERS in these tests: the forms of an approval and of a
-// denial. The agents ask by interrupt() with a value, and act only on a value of their own form.
+// valueRule is the value of HOLDPOINT_ANSWERS in these tests. It has the forms of an approval and
+// of a denial. The agents ask by interrupt(), and act only if the answer has the agent's own form.
 const valueRule = `delete_* {"go":true,"args":"$arguments"} {"go":false,"why":"$reason"}`
 
 // eachOfValues runs test with each way to connect to a LangGraph graph that requires values of its
@@ -44,7 +44,7 @@ func eachOfValues(t *testing.T, test func(t *testing.T, w world, audit string)) 
 	})
 }
 
-// TestYesNoOfValues: an agent acts only on values of its own form. An approved action must run
+// TestYesNoOfValues: an agent acts only on an answer of its own form. An approved action must run
 // once, with the approved arguments. A denied, cancelled or unclear answer must run nothing, and
 // the chat must continue. The audit must have the decision of each answer.
 func TestYesNoOfValues(t *testing.T) {

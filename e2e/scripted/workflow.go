@@ -13,9 +13,9 @@ const confirmPort = "ConfirmDelete"
 // (agent-framework dotnet/src/Microsoft.Agents.AI.Workflows/WorkflowSession.cs). The server stores
 // a session for each thread, and its clients send only new messages.
 //
-// If a tool message is for an open question, its text answers the question. Any other message
-// starts a turn of the workflow's first executor. This executor asks for each message "delete P",
-// and repeats any other message of a person.
+// A tool message with the id of an open question answers this question with its text. Any other
+// message starts a turn of the workflow's first executor. For a person's message "delete P", this
+// executor asks a question. It repeats every other message of a person.
 //
 // The server complains about each message that a session gets twice.
 func (l Line) Workflow(ledger *Ledger) *Server {
@@ -25,11 +25,11 @@ func (l Line) Workflow(ledger *Ledger) *Server {
 // AgentInWorkflow returns the same server as Workflow, but its first executor is an agent whose
 // tool delete_file needs an approval.
 //
-// The host sends each question twice: once under the agent's id, and once under a longer id of the
-// workflow that ends with the agent's id. An answer to the second question alone runs or denies the
-// call. If both are answered, nothing runs, and the run ends normally. Both facts were observed
-// with line head. It was not observed what an answer to the first question alone does, so this
-// server complains about it.
+// The host sends each question twice: first under the id that the agent gave it, then under a
+// longer id of the workflow, which ends with the agent's id. If only the longer id is answered, the
+// call runs or is denied. If both ids are answered, nothing runs, and the run ends normally. Both
+// facts were observed with line head. It was not observed what happens if only the agent's id is
+// answered, so this server complains about it.
 func (l Line) AgentInWorkflow(ledger *Ledger) *Server {
 	return l.serving(ledger, of("workflow"), newWorkflow(ledger, true).run)
 }
@@ -137,8 +137,8 @@ func (w *workflow) sorted(thread string, session *workflowSession, messages []*c
 	return came, nil
 }
 
-// answered carries out an answer and yields the result. The result is the call with its tool result
-// if an agent asked, and a message of the workflow if the port asked.
+// answered carries out an answer and yields the result. If an agent asked, it yields the call and
+// the result of the tool. Then, and also if the port asked, it yields a message of the workflow.
 func (w *workflow) answered(thread string, call *functionCall, approved bool, yield func(*update)) {
 	var args struct{ Path string }
 	_ = json.Unmarshal(call.args, &args) // always valid: the workflow itself has made the arguments

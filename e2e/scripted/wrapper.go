@@ -83,9 +83,9 @@ func requestOfCall(call *functionCall) (*toolApprovalRequest, error) {
 }
 
 // bound is a port of ApprovalResponseBindingChatClient as it is in agent-framework from
-// dotnet-1.14.0 to Agents.AI 1.21. It returns the messages without some answers: only the first
-// answer to each request in the history stays. From Agents.AI 1.22.0 on, only requests in the
-// agent's session count, so with this hosting no approval works any more.
+// dotnet-1.14.0 to Agents.AI 1.21. It returns the messages, but of the answers to each request in
+// the history it keeps only the first. From Agents.AI 1.22.0 on, only requests in the agent's
+// session count, so with this hosting no approval works any more.
 func bound(messages []*chatMessage) []*chatMessage {
 	known, used := map[string]bool{}, map[string]bool{}
 	var list []*chatMessage
@@ -194,7 +194,7 @@ type requestPayload struct {
 // payloadOf parses the arguments of a request_approval call. It returns nil if they contain no
 // request.
 func payloadOf(call *functionCall) (*requestPayload, error) {
-	// the original uses a dictionary, so keys must match in letter case
+	// The original reads the arguments into a dictionary, so the letter case of the keys matters.
 	var args map[string]json.RawMessage
 	if json.Unmarshal(call.args, &args) != nil || args["request"] == nil || isNull(args["request"]) {
 		return nil, nil
