@@ -42,8 +42,8 @@ func BenchmarkPassedFrame(b *testing.B) {
 	}
 }
 
-// BenchmarkOrdinaryRun measures a whole run of usual length with the dialect auto, without the
-// network. It includes the cost of keeping the messages for snapshots.
+// BenchmarkOrdinaryRun measures a whole run of usual length without the network. The dialect is
+// "auto". The measurement includes the cost of keeping the messages for snapshots.
 func BenchmarkOrdinaryRun(b *testing.B) {
 	text := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", 135) + `"}`
 	benchmarkRun(b, 10_000, strings.Repeat(streamOf(text), 10_000))
@@ -66,8 +66,8 @@ func BenchmarkRunWithRequests(b *testing.B) {
 	benchmarkRun(b, 10_000, block.String())
 }
 
-// BenchmarkRunWithTurns measures a long run of an agent that sends a message, a call and its result
-// again and again.
+// BenchmarkRunWithTurns measures a long run. Its agent sends a message, a call and the result of
+// the call again and again.
 func BenchmarkRunWithTurns(b *testing.B) { benchmarkRun(b, 400*27, someTurns(400)) }
 
 // BenchmarkRunWithRaw measures a run with the events of LangGraph's adapter: text with its
@@ -84,7 +84,8 @@ func BenchmarkRunWithRaw(b *testing.B) {
 	benchmarkRun(b, 103, block)
 }
 
-// BenchmarkFold measures how long it takes to make messages from the events of such a run.
+// BenchmarkFold measures how long it takes to make messages from the events of the run that
+// BenchmarkRunWithTurns measures.
 func BenchmarkFold(b *testing.B) {
 	var events []agui.Event
 	for one := range strings.SplitSeq(strings.TrimSpace(someTurns(400)), "\n\n") {
@@ -121,8 +122,8 @@ func someTurns(turns int) string {
 	return block.String()
 }
 
-// A failing is a log writer that fails the benchmark when something is logged, because its runs
-// must not fail.
+// A failing is a log writer. It fails the benchmark when something is logged, because the runs of
+// the benchmark must not fail.
 type failing struct{ b *testing.B }
 
 func (f failing) Write(line []byte) (int, error) {
@@ -130,8 +131,8 @@ func (f failing) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// benchmarkRun measures a run with the dialect auto. inside is the stream within its text message,
-// and frames the number of its frames.
+// benchmarkRun measures a run with the dialect "auto". inside is the part of the stream between the
+// start and the end of its text message. frames is the number of frames in inside.
 func benchmarkRun(b *testing.B, frames int, inside string) {
 	finished := `{"type":"RUN_FINISHED","threadId":"t","runId":"r1"}`
 	whole := streamOf(started, `{"type":"TEXT_MESSAGE_START","messageId":"m1","role":"assistant"}`) + inside + streamOf(`{"type":"TEXT_MESSAGE_END","messageId":"m1"}`, finished)

@@ -12,17 +12,17 @@ import (
 	"holdpoint/store/memory"
 )
 
-// TestBodiesThatAreBeingReadAreBounded: request bodies that never end use all the memory for large
-// bodies, but not more. Small bodies must still be accepted. A large body must be accepted when the
-// others have ended.
+// TestBodiesThatAreBeingReadAreBounded: large request bodies that never end use all the memory for
+// large bodies. They must not use more. Small bodies must still be accepted meanwhile. When the
+// endless bodies have ended, a large body must be accepted again.
 func TestBodiesThatAreBeingReadAreBounded(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) }, func(o *Options) { o.BodyBytes = 2 << 20 })
 	large := input("t", "r", `,"forwardedProps":{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
 	var held []net.Conn
 	var res *http.Response
 	var told []byte
-	// Bodies that arrive at the same time may each get a part of the memory, so that no body gets
-	// enough. Then all three are refused, and the fourth is accepted. In this case the test tries
+	// If bodies arrive at the same time, each may get a part of the memory, so that none gets
+	// enough. Then Holdpoint refuses all three and accepts the fourth. In this case the test tries
 	// again.
 	for try := 0; try == 0 || res.StatusCode == http.StatusOK && try < 10; try++ {
 		for _, c := range held {
@@ -77,8 +77,8 @@ func TestShareOfTheStore(t *testing.T) {
 	}
 }
 
-// TestStrippedPauseIsResumed: the snapshots of a pause were dropped from its record. The pause must
-// still accept an answer, and the client must not get an incomplete snapshot.
+// TestStrippedPauseIsResumed: a record keeps a pause, but the snapshots of the pause were dropped.
+// The pause must still accept an answer, and the client must not get an incomplete snapshot.
 func TestStrippedPauseIsResumed(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 		if n == 1 {

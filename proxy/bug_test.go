@@ -17,8 +17,8 @@ import (
 	"holdpoint/store"
 )
 
-// buggy returns a function that makes the named method of a dialect fail: with a panic, or with an
-// error that is not an *agui.RunError.
+// buggy returns a function that makes one method of a dialect fail. If panics is true, the method
+// panics. Otherwise it returns an error that is not an *agui.RunError.
 func buggy(method string, panics bool) func(string) error {
 	return func(at string) error {
 		switch {
@@ -73,8 +73,8 @@ func TestBugOfADialectIsToldAsOne(t *testing.T) {
 	}
 }
 
-// TestBugInBeginLocksNoChat: a question cannot be answered because of a bug. A cancel of it must
-// still work.
+// TestBugInBeginLocksNoChat: because of a bug in Begin, Holdpoint cannot send the answer to a
+// question. If the client then cancels the question, the question must end.
 func TestBugInBeginLocksNoChat(t *testing.T) {
 	g := newRig(t, asksOnce)
 	g.do(input("t", "r1", ""))
@@ -85,9 +85,10 @@ func TestBugInBeginLocksNoChat(t *testing.T) {
 	}
 }
 
-// TestPanicBehindTheClaim: a panic happens after the claim, but not while a stream is translated,
-// so only the run itself recovers it. If the answers were sent to the backend, the pause is in
-// doubt and must not be reopened. If they were not sent, it must be open again.
+// TestPanicBehindTheClaim: a panic happens after the claim, outside of the translation of a stream.
+// So only the run itself can recover it. If the answers were sent to the backend before the panic,
+// the pause is in doubt and must not be reopened. If they were not sent, the pause must be open
+// again.
 func TestPanicBehindTheClaim(t *testing.T) {
 	panics := func(*http.Request) (*url.URL, error) { panic("a bug") }
 	for name, c := range map[string]struct {
@@ -140,7 +141,8 @@ func TestPanicBehindTheClaim(t *testing.T) {
 	}
 }
 
-// TestPanicWhileTheRunWaits: the panic happens after the header of the response was sent.
+// TestPanicWhileTheRunWaits: a run panics after Holdpoint has sent the header of the response. The
+// client must get INTERNAL_ERROR.
 func TestPanicWhileTheRunWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &fakeDialect{}
@@ -157,7 +159,8 @@ func TestPanicWhileTheRunWaits(t *testing.T) {
 	})
 }
 
-// A panickingStore panics at one call of Load. loads is the number of that call, from 1.
+// A panickingStore panics in one call of Load. loads counts down to this call: with 1, the next
+// call panics.
 type panickingStore struct {
 	store.Store
 	loads int
@@ -184,8 +187,8 @@ func TestAbortedHandlerIsNoBug(t *testing.T) {
 	}
 }
 
-// TestRunRefusedWhileDrainingHasItsLine: a run that is refused during a drain must have its log
-// line too, because operators count runs by these lines.
+// TestRunRefusedWhileDrainingHasItsLine: Holdpoint refuses a run during a drain. This run must have
+// its log line too, because operators count runs by these lines.
 func TestRunRefusedWhileDrainingHasItsLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logs := &lockedBuffer{}
@@ -214,7 +217,7 @@ func (g *rig) settled() {
 	}
 }
 
-// wantLine waits for a log line that contains all these parts.
+// wantLine waits until the log has a line that contains all of parts.
 func wantLine(t *testing.T, logs *lockedBuffer, parts ...string) {
 	t.Helper()
 	logs.wait(t, fmt.Sprintf("no line with %q", parts), func(text string) bool {

@@ -17,8 +17,9 @@ const (
 	sdk    = "run_OZLVt2DmBrMeqZz7wpQrf3r5"
 )
 
-// inTreeSays returns a request of the in-tree client (the one in agent-framework's own sources). A
-// message that does not begin with { is the text of a user message; the others are JSON.
+// inTreeSays returns the body of a request of the in-tree client (the client in agent-framework's
+// own sources). A string that begins with { is a message in JSON. Any other string is the text of a
+// user message.
 func inTreeSays(run string, messages ...string) []byte {
 	list := make([]string, len(messages))
 	for n, m := range messages {
@@ -29,8 +30,8 @@ func inTreeSays(run string, messages ...string) []byte {
 	return fmt.Appendf(nil, `{"threadId":"t","runId":%q,"messages":[%s],"context":[]}`, run, strings.Join(list, ","))
 }
 
-// questionTexts returns the texts of questions in a stream, and the types of all events that do not
-// belong to such a text.
+// questionTexts returns the texts by which Holdpoint shows questions in a stream, and the types of
+// all other events.
 func questionTexts(events []agui.Event) (texts, types []string) {
 	for _, ev := range events {
 		switch {
@@ -43,9 +44,9 @@ func questionTexts(events []agui.Event) (texts, types []string) {
 	return texts, types
 }
 
-// TestQuestionByText: a client that cannot answer in any form must get the question as a text, and
-// the record must keep the question. A repeated request must leave it open, and so must a result of
-// the client's own tool. The person's next message must cancel it.
+// TestQuestionByText: a client cannot answer questions in any form. It must get the question as a
+// text, and the record must keep the question. If the client repeats its request, or sends a result
+// of its own tool, the question must stay open. The person's next message must cancel it.
 func TestQuestionByText(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -110,12 +111,12 @@ func TestQuestionByText(t *testing.T) {
 }
 
 // TestQuestionByTextOnAnotherThread: the in-tree client uses a new thread for each run, unless its
-// program keeps one. Its history contains the text, and the id of the text names the question. So
-// the person's next message must cancel the question once, although it is on a new thread, and the
-// client must see the id of its own thread.
+// program keeps a thread. Its history contains the text of the question, and the id of this text
+// message names the question. The person's next message arrives on a new thread. It must cancel the
+// question, but only once, and the client must see the id of the new thread.
 //
-// The question must not be cancelled by a repeated request, by a result of a client's tool, by a
-// message that precedes the text, or by a client that can answer.
+// A repeated request, a result of a client's tool, a message that precedes the text, or a client
+// that can answer must not cancel the question.
 func TestQuestionByTextOnAnotherThread(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -59,8 +59,8 @@ func (b *caller) answer(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(stream)), Request: r}, nil
 }
 
-// run sends a run with these messages. more has further members of its body. run returns the
-// stream.
+// run sends a run with these messages, and returns the stream of the response. more has further
+// members of the request body.
 func (b *caller) run(more string, messages ...string) string {
 	b.t.Helper()
 	body := fmt.Sprintf(`{"threadId":"t","runId":"r","protocolVersion":"1.0","tools":[{"name":"show","description":"","parameters":{}}],"messages":[%s]%s}`,
@@ -86,9 +86,9 @@ func toolSays(call, content string) string {
 	return fmt.Sprintf(`{"id":"x2","role":"tool","toolCallId":%q,"content":%s}`, call, content)
 }
 
-// TestWordsOnACallThatHasAsked: ADK and agno read any tool message for a call with a question as
-// its answer, whatever the message contains. So after the question has ended, such a message must
-// not reach the backend.
+// TestWordsOnACallThatHasAsked: a call has asked a question, and the question was answered with a
+// no. Then the client sends another tool message for this call. ADK and agno would read any such
+// message as an answer, so it must not reach the backend.
 func TestWordsOnACallThatHasAsked(t *testing.T) {
 	adk := append(callEvents("A", "delete_file", `{}`, "m1"),
 		callEvents("B", "adk_request_confirmation", `{"originalFunctionCall":{"id":"A","name":"delete_file","args":{}},"toolConfirmation":{"hint":"ok?","confirmed":false}}`, "m1")...)
@@ -140,8 +140,9 @@ func TestResultOfAClientsToolThatSoundsLikeADecision(t *testing.T) {
 	}
 }
 
-// TestAgnoAsksAgainUnderTheSameID: some models repeat the ids of calls. So a run with an answer may
-// ask again under the call id that was just answered, and the client must get the new question.
+// TestAgnoAsksAgainUnderTheSameID: some models repeat the ids of calls. So in the run that answers
+// a question, the backend may ask a new question under the same call id. The client must get the
+// new question.
 func TestAgnoAsksAgainUnderTheSameID(t *testing.T) {
 	asks := append([]string{ofAgno}, callEvents("A", "delete_file", `{"path":"a"}`, "m1")...)
 	ran := append(callEvents("A", "delete_file", `{"path":"a"}`, "m2"), `{"type":"TOOL_CALL_RESULT","messageId":"A","toolCallId":"A","content":"gone"}`)

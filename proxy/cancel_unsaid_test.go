@@ -6,8 +6,8 @@ import (
 )
 
 // TestCancelThatNoWordSays: a run of ADK ends with questions that all require a value, and the
-// client cancels all of them. ADK has no form for such a cancel. So Holdpoint must give the pause
-// up and send no answer, and the next message must be answered.
+// client cancels all of them. ADK has no form for this cancel. So Holdpoint must give the pause up
+// and send no answer. If the request also has a new message, the backend must get this message.
 func TestCancelThatNoWordSays(t *testing.T) {
 	f := callFamilies()["ADK"]
 	f.asks = []string{

@@ -7,8 +7,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestAChatThatWasAwayIsToldFirst: a question was decided at the desk, and then the chat sends its
-// next message. In every dialect, the chat must get what it has missed before all other events of
+// TestAChatThatWasAwayIsToldFirst: the desk decides a question, and then the chat sends its next
+// message. In every dialect, the events that the chat has missed must precede all other events of
 // its run. Otherwise the missed messages would follow the new message in the client's history.
 func TestAChatThatWasAwayIsToldFirst(t *testing.T) {
 	eachBackend(t, func(t *testing.T, b dialecttest.Backend) {

@@ -15,8 +15,8 @@ import (
 	"holdpoint/translate"
 )
 
-// taken hijacks the connection of a request and writes header to it, so that the test can write the
-// rest of the response by hand.
+// taken takes over (hijacks) the connection of a request and writes header to it. The test can then
+// write the rest of the response by hand.
 func taken(t *testing.T, w http.ResponseWriter, header string) net.Conn {
 	conn, _, err := w.(http.Hijacker).Hijack()
 	if err != nil {
@@ -31,8 +31,9 @@ const chunkedStream = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTra
 
 func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
 
-// inChunks sends a run and returns a scanner of the response. The backend sends the text first as
-// one chunk. When it has reached the client, the backend sends then, and nothing after that.
+// inChunks sends a run, and returns a scanner that reads the response. The backend sends the text
+// "first" as one chunk. When this chunk has reached the client, the backend sends the text "then",
+// and after that it sends nothing more.
 func inChunks(t *testing.T, first, then string, change ...func(*Options)) (came *bufio.Scanner) {
 	t.Helper()
 	next, gone := make(chan struct{}), make(chan struct{})
@@ -115,8 +116,8 @@ func (s heldStore) Do(ctx context.Context, key store.Key, step store.Step) (stor
 	return s.Store.Do(ctx, key, step)
 }
 
-// begun sends a run, and reads its response up to the first line for which the function is returns
-// true. found is false if no line was found. rest reads the rest of the response.
+// begun sends a run. It reads the response up to the first line for which is returns true. found is
+// false if there is no such line. rest reads and returns the rest of the response.
 func begun(t *testing.T, g *rig, body string, is func(line string) bool) (found bool, rest func() string) {
 	t.Helper()
 	client := http.Client{Timeout: 10 * time.Second}
@@ -139,8 +140,8 @@ func begun(t *testing.T, g *rig, body string, is func(line string) bool) (found 
 }
 
 // TestHeartbeatsGoOnWhileTheStoreIsSlow: while the store is slow, the client must get heartbeats.
-// Here the whole stream arrives at once, so the header of the response is sent only with the first
-// frames.
+// In this test the whole stream of the backend arrives at once, so Holdpoint sends the header of
+// its response only with the first frames.
 func TestHeartbeatsGoOnWhileTheStoreIsSlow(t *testing.T) {
 	free := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, hello, asks)) },
@@ -158,8 +159,8 @@ func TestHeartbeatsGoOnWhileTheStoreIsSlow(t *testing.T) {
 }
 
 // TestFramesDoNotWaitForASecondExchange: a run sends two requests to the backend. The client must
-// get the frames of the first response before the second request, even if all of them arrived at
-// once.
+// get the frames of the first response before Holdpoint sends the second request, even if all these
+// frames arrived at once.
 func TestFramesDoNotWaitForASecondExchange(t *testing.T) {
 	free := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -181,8 +182,8 @@ func TestFramesDoNotWaitForASecondExchange(t *testing.T) {
 	}
 }
 
-// TestFrameDoesNotWaitForALaterChunk: a complete frame is followed by a part of a large chunk. The
-// frame must be sent to the client before the rest of that chunk arrives.
+// TestFrameDoesNotWaitForALaterChunk: the backend sends a complete frame and then a part of a large
+// chunk. The client must get the frame before the rest of the large chunk arrives.
 func TestFrameDoesNotWaitForALaterChunk(t *testing.T) {
 	large := chunk(streamOf(`{"type":"STATE_SNAPSHOT","snapshot":{"a":"` + strings.Repeat("x", 100_000) + `"}}`))
 	for _, size := range []int{10_000, 40_000, 90_000} {
@@ -197,8 +198,8 @@ func TestFrameDoesNotWaitForALaterChunk(t *testing.T) {
 	}
 }
 
-// TestHalfClosePassesThroughAnUpgrade: a request that is not a run switches protocols, which makes
-// it a tunnel. Each side must be able to close its sending half.
+// TestHalfClosePassesThroughAnUpgrade: a request that is not a run switches protocols, so its
+// connection becomes a tunnel. Each side must be able to stop sending and still receive.
 func TestHalfClosePassesThroughAnUpgrade(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		conn := taken(t, w, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
@@ -225,9 +226,9 @@ func TestHalfClosePassesThroughAnUpgrade(t *testing.T) {
 	}
 }
 
-// TestConnectionOfAnAnswerWithoutAStreamIsLetGo: if a response is not a stream, net/http may reuse
-// its connection before Holdpoint has read the response. So Holdpoint must not touch this
-// connection any more. If it does, the race detector reports it.
+// TestConnectionOfAnAnswerWithoutAStreamIsLetGo: if a response of the backend has no events,
+// net/http may reuse its connection to the backend before Holdpoint has read the response. So
+// Holdpoint must not touch this connection any more. If it does, the race detector reports it.
 func TestConnectionOfAnAnswerWithoutAStreamIsLetGo(t *testing.T) {
 	for _, c := range []struct {
 		header string

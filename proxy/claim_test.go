@@ -61,9 +61,9 @@ func TestClientThatLeavesBetweenClaimAndSend(t *testing.T) {
 	})
 }
 
-// TestClientThatShutsItsSendingSide: a client closes its sending side but still reads. To a server
-// it looks like a client that has left. It must be told that its answer was not sent, and get the
-// question again. The same answer must then be accepted.
+// TestClientThatShutsItsSendingSide: a client sends an answer and closes its sending side, but
+// still reads. To a server, it looks like a client that has left. It must be told that its answer
+// was not sent, and must get the question again. The same answer must then be accepted.
 func TestClientThatShutsItsSendingSide(t *testing.T) {
 	shut := make(chan struct{}) // closed when the server has noticed that
 	s := &scriptedStore{claim: func(err error) error {
@@ -106,9 +106,9 @@ func TestClientThatShutsItsSendingSide(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestNextRunOfAStreamWithdrawsItsOwnPauseOnly: two runs of a thread report the same question, and
-// the pause belongs to the other run. If this stream contains a further run, it must not withdraw
-// that pause.
+// TestNextRunOfAStreamWithdrawsItsOwnPauseOnly: runs r1 and r2 of a thread report the same
+// question, and the pause was recorded by r2. After the question, the stream of r1 contains a
+// further run. This further run must not withdraw the pause of r2.
 func TestNextRunOfAStreamWithdrawsItsOwnPauseOnly(t *testing.T) {
 	var g *rig
 	g = newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -148,9 +148,9 @@ func TestDialectThatPanicsOnAClaimedRunEndsThatRunOnly(t *testing.T) {
 	}
 }
 
-// TestNothingFollowsTheEndThatASilentClaimedRunWasTold: the client of a silent backend gets a
-// RUN_ERROR. It reads slowly, and meanwhile the backend sends more. Nothing may follow the
-// RUN_ERROR.
+// TestNothingFollowsTheEndThatASilentClaimedRunWasTold: the backend of a claimed run is silent, so
+// Holdpoint sends the client a RUN_ERROR. The client reads it slowly, and meanwhile the backend
+// sends more events. None of them may follow the RUN_ERROR.
 func TestNothingFollowsTheEndThatASilentClaimedRunWasTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
@@ -169,7 +169,7 @@ func TestNothingFollowsTheEndThatASilentClaimedRunWasTold(t *testing.T) {
 	})
 }
 
-// A slowRecorder needs ten seconds to write a part that contains a RUN_ERROR.
+// A slowRecorder needs ten seconds to write bytes that contain a RUN_ERROR.
 type slowRecorder struct{ recorder }
 
 func (s *slowRecorder) Write(p []byte) (int, error) {
@@ -184,7 +184,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// A hanging body ends only when the context of its request ends.
+// A hanging is a response body that sends nothing and ends only when the context of its request
+// ends.
 type hanging struct{ ctx context.Context }
 
 func (h hanging) Read([]byte) (int, error) { <-h.ctx.Done(); return 0, h.ctx.Err() }
@@ -241,8 +242,8 @@ func TestClaimedRunIsGivenUpWhereverTheBackendHangs(t *testing.T) {
 	}
 }
 
-// A scriptedStore calls the function of a step, if it is set, so that a test can delay the step or
-// let it fail.
+// A scriptedStore calls a function of the test at a step of the store, if the test has set the
+// function of that step. So the test can delay the step or let it fail.
 type scriptedStore struct {
 	store.Store
 	claim   func(err error) error // called after the step, with its error
@@ -280,8 +281,8 @@ func (s *scriptedStore) Do(ctx context.Context, key store.Key, step store.Step) 
 }
 
 // TestClaimIsNotRenewedAfterItsRun: the store hangs while a run ends, so the step Renew is still
-// waiting. When it returns, the claim must not be renewed any more, because the thread would stay
-// claimed forever.
+// waiting. When the store replies again, Holdpoint must not renew the claim any more. Otherwise the
+// thread would stay claimed forever.
 func TestClaimIsNotRenewedAfterItsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
@@ -336,7 +337,7 @@ func TestClaimWithALostReplyIsGivenBack(t *testing.T) {
 			}
 			return err
 		}
-		// gets STORE_UNAVAILABLE, or repeats the claim
+		// The client gets STORE_UNAVAILABLE, or Holdpoint repeats the claim.
 		b.post(input("t", "r2", resumeWith(yes("n1~x"))))
 		time.Sleep(LeaseTime + time.Second)
 		if got := b.post(input("t", "r3", resumeWith(yes("n1~x")))); strings.Contains(got, "RESUME_IN_DOUBT") {
@@ -419,8 +420,9 @@ func TestPreparatoryCallThatFailsLeavesThePauseOpen(t *testing.T) {
 	}
 }
 
-// TestAnswersThatWereSentAreNeverGivenBack: the first request of a run had the answers and ended
-// well. In whatever way a later request of the run fails, the pause must not be reopened.
+// TestAnswersThatWereSentAreNeverGivenBack: the first request of a run sent the answers, and its
+// response ended well. A later request of the same run fails. In whatever way it fails, the pause
+// must not be reopened.
 func TestAnswersThatWereSentAreNeverGivenBack(t *testing.T) {
 	for name, second := range map[string]translate.Out{
 		"nothing was done, says the second":                 {TakesNew: true},
@@ -459,7 +461,7 @@ func TestAnswersThatWereSentAreNeverGivenBack(t *testing.T) {
 	}
 }
 
-// A racing store runs another request of the thread just before the first claim.
+// A racing is a store that sends another request of the thread just before the first claim.
 type racing struct {
 	store.Store
 	first func()
@@ -474,9 +476,9 @@ func (s *racing) Do(ctx context.Context, key store.Key, step store.Step) (store.
 	return s.Store.Do(ctx, key, step)
 }
 
-// TestRunThatLostTheClaimIsJudgedAfresh: another run has claimed the pause just before a resume
-// with a new message. The resume must become an ordinary run, and nothing of the resume may be kept
-// for this run.
+// TestRunThatLostTheClaimIsJudgedAfresh: run r3 has an answer and a new message. Just before it
+// claims the pause, run r2 claims it. r3 must become an ordinary run with the new message, and
+// nothing of its first attempt, the resume, may affect it.
 func TestRunThatLostTheClaimIsJudgedAfresh(t *testing.T) {
 	s := &racing{}
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -504,8 +506,9 @@ func TestRunThatLostTheClaimIsJudgedAfresh(t *testing.T) {
 	}
 }
 
-// TestAnswersTurnedDownAfterAPreparatoryCallLeaveThePauseOpen: HTTP 422 means that the backend has
-// not accepted the answers. This holds for each request of a run, so the pause must stay open.
+// TestAnswersTurnedDownAfterAPreparatoryCallLeaveThePauseOpen: the preparatory request succeeds,
+// and the backend responds to the answers with HTTP 422. This status means that the backend has not
+// accepted the answers, so the pause must stay open.
 func TestAnswersTurnedDownAfterAPreparatoryCallLeaveThePauseOpen(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {

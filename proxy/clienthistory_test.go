@@ -12,9 +12,9 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// TestHistoryThatDotNetHostsRead: a .NET host must get no reasoning and no activities, and each
-// result directly after its call. This must hold for each way in which Holdpoint recognizes such a
-// host. All other backends must get the messages unchanged.
+// TestHistoryThatDotNetHostsRead: a .NET host must get no reasoning and no activities, and must get
+// each result directly after its call. This must hold for each way in which Holdpoint can recognize
+// a .NET host. All other backends must get the messages unchanged.
 func TestHistoryThatDotNetHostsRead(t *testing.T) {
 	const came, mended = `u1 a7 r1 v1 u8 t1 a8`, `u1 a7 t1 u8 a8`
 	messages := []string{
@@ -29,7 +29,8 @@ func TestHistoryThatDotNetHostsRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		turns  [][]string
 		before string // a request that is sent first, or ""
-		// ids of the messages, by dialect; other dialects get all unchanged
+		// ids of the messages that the backend must get, by dialect; a dialect that is not listed
+		// gets all messages unchanged
 		want map[string]string
 	}{
 		"nothing is known":          {want: map[string]string{"request-approval": mended}},

@@ -25,8 +25,8 @@ func (c *countedRecognizer) Begin(r *translate.Request) (translate.Out, translat
 }
 
 // TestHintOfAnotherDialect: if a stream is in another dialect than the configured one, the log must
-// say so once. If the configured dialect is right, Holdpoint must stop comparing after the first
-// question.
+// report this once. If the configured dialect is right, Holdpoint must stop comparing the dialects
+// after the first question.
 func TestHintOfAnotherDialect(t *testing.T) {
 	const asks = `{"type":"CUSTOM","name":"on_interrupt","value":"{\"q\":1}","rawEvent":{"id":"95b93ade5d71718992515f7daf83c1ce","value":{"q":1}}}`
 	// A stream of AGUI.Server, a .NET host. Every dialect that reads the interrupt outcome could

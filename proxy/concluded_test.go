@@ -14,8 +14,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestMessageBesideAPanic: a request has answers and a new message, and its run panics. The message
-// was not sent. If the next request contains it again, it must count as new.
+// TestMessageBesideAPanic: a request has answers and a new message, and its run panics before the
+// message was sent. If the next request contains the same message, it must count as new.
 func TestMessageBesideAPanic(t *testing.T) {
 	g := newRig(t, asksOnce)
 	g.do(input("t", "r1", ""))
@@ -36,8 +36,8 @@ func TestMessageBesideAPanic(t *testing.T) {
 	}
 }
 
-// TestEndlessExchanges: a dialect that always wants another request to the backend has a bug. The
-// run must end, and the log must report the bug.
+// TestEndlessExchanges: because of a bug, a dialect always wants to send another request to the
+// backend. The run must end, and the log must report the bug.
 func TestEndlessExchanges(t *testing.T) {
 	g := newRig(t, asksOnce)
 	g.do(input("t", "r1", ""))
@@ -53,8 +53,8 @@ func TestEndlessExchanges(t *testing.T) {
 	}
 }
 
-// TestCodeOfAnEarlierRun: a stream contains two runs. They have one log line, which must have the
-// error code that either of them has.
+// TestCodeOfAnEarlierRun: a stream contains two runs, and the first ends with an error code. Both
+// runs share one log line, which must have this code.
 func TestCodeOfAnEarlierRun(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		sendStream(w, streamOf(started, `{"type":"RUN_ERROR","message":"x","code":"OWN"}`, started, finished))
@@ -68,7 +68,8 @@ func TestCodeOfAnEarlierRun(t *testing.T) {
 	}
 }
 
-// A watcher is a store that looks at the running runs while a note about a reused call is saved.
+// A watcher is a store. When a note about a reused call is saved, the watcher looks at the runs
+// that are running.
 type watcher struct {
 	store.Store
 	lives func() *runRegistry

@@ -12,9 +12,9 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// A contested is a thread "t" with two ordinary runs at the backend at the same time. One run has
-// asked question 1, which the client was shown. The other run asks question 2 when the test calls
-// let.
+// A contested is the thread "t" with two ordinary runs that are at the backend at the same time.
+// The first run has asked question 1, which the client has seen. The second run asks question 2
+// when the test calls let.
 type contested struct {
 	*rig
 	b     dialecttest.Backend
@@ -94,10 +94,11 @@ func withoutIDs() dialecttest.Backend {
 	return b
 }
 
-// TestAnswersWhileAnotherRunAsks: a thread has two runs, and one has asked a question. In every
-// family of backends, a yes must reach the backend under the id of that question, or must not reach
-// it. This must hold while the other run continues, and after it has asked. A no or a cancel must
-// end the question, and the thread must continue.
+// TestAnswersWhileAnotherRunAsks: a thread has two runs, and the first has asked question 1. In
+// every family of backends, a yes to question 1 must reach the backend under the id of question 1,
+// or must not reach it at all. This must hold while the second run continues, and after it has
+// asked question 2. A no or a cancel must end the question, and the thread must be able to
+// continue.
 func TestAnswersWhileAnotherRunAsks(t *testing.T) {
 	var all []dialecttest.Backend
 	for _, name := range dialects.All().Names()[1:] {
@@ -107,8 +108,8 @@ func TestAnswersWhileAnotherRunAsks(t *testing.T) {
 	draft.Form, draft.QuestionStream = "without ids", strings.Replace(draft.QuestionStream, `"id":"int-{n}",`, "", 1)
 	for _, b := range append(all, withoutIDs(), draft) {
 		if b.Other != nil {
-			// it runs only one run of a thread at a time, and Holdpoint asks it for its question
-			// before each run
+			// This backend runs only one run of a thread at a time, and Holdpoint asks it for its
+			// question before each run.
 			continue
 		}
 		unsure := b.Form == "without ids" || b.Form == "announced" || b.Dialect == "phrases" || b.Dialect == "superagent"

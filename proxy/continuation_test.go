@@ -46,7 +46,7 @@ func streams(id, name, args, contents string) []string {
 }
 
 // frontgate returns the events of a turn with a call of pick_color and a call of delete_file. If
-// gated is set, the host asks about delete_file.
+// gated is true, the host asks for approval of delete_file.
 func frontgate(gated bool) []string {
 	contents := ""
 	if gated {
@@ -57,8 +57,8 @@ func frontgate(gated bool) []string {
 	return append(list, `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"success"}}`)
 }
 
-// newTurnRig returns a rig whose backend streams these turns, one for each run. All later runs are
-// empty.
+// newTurnRig returns a rig. Its backend streams the first of turns in the first run, the second in
+// the second run, and so on. All later runs are empty.
 func newTurnRig(t *testing.T, dialect string, turns [][]string, change ...func(*Options)) *rig {
 	t.Helper()
 	list := dialects.All()
@@ -89,9 +89,9 @@ func (g *rig) reached() bool {
 	return found
 }
 
-// TestOpenCallOfAContinuation: some backends may run a call that has no result. Such a call must
-// not reach the backend, unless a run left the call open and no question was about it. This must
-// hold on every route, except a route that is known to speak another dialect.
+// TestOpenCallOfAContinuation: some backends may run a call of the history that has no result. Such
+// a call must not reach the backend, unless an earlier run left the call open and no question was
+// about it. This must hold on every route, except a route that is known to speak another dialect.
 func TestOpenCallOfAContinuation(t *testing.T) {
 	turn := turnOf(ownColor, openCallA)
 	for name, c := range map[string]struct {
@@ -165,7 +165,8 @@ func TestOpenCallOfAContinuation(t *testing.T) {
 }
 
 // TestManyOpenCalls: all calls that a run left open must reach the backend, however many there are.
-// If the store fails, Holdpoint must try only once to look them up.
+// If the store fails while Holdpoint looks these calls up, Holdpoint must not ask it again for each
+// call.
 func TestManyOpenCalls(t *testing.T) {
 	turn, calls := append([]string{started}, streams("p1", "pick_color", "{}", "")...), []string{ownColor}
 	for n := range 12 {
@@ -200,9 +201,9 @@ func TestManyOpenCalls(t *testing.T) {
 	}
 }
 
-// TestOpenCallLeavesItsMessage: a call is removed from its message. The message must keep its
-// place, its id and its other members. If the message were missing, ag-ui-langgraph would rewind
-// the graph to an earlier state.
+// TestOpenCallLeavesItsMessage: Holdpoint removes a call from a message. The message must keep its
+// place, its id and its other members. If the whole message were missing, ag-ui-langgraph would
+// rewind the graph to an earlier state.
 func TestOpenCallLeavesItsMessage(t *testing.T) {
 	for name, c := range map[string]struct{ message, want string }{
 		"beside another call": {turnOf(ownColor, openCallA), `{"role":"assistant","toolCalls":[` + ownColor + `],"id":"a7"}`},
@@ -232,7 +233,7 @@ func TestOpenCallLeavesItsMessage(t *testing.T) {
 }
 
 // TestOpenCallOfAnotherDialect: the route is known to speak a dialect whose backends never run a
-// call of the request. The request must be sent unchanged.
+// call that is in the history of a request. Holdpoint must send the history unchanged.
 func TestOpenCallOfAnotherDialect(t *testing.T) {
 	for _, dialect := range []string{"langgraph", "aws-strands", "adk", "agno", "mastra", "tool-call", "draft"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -245,8 +246,8 @@ func TestOpenCallOfAnotherDialect(t *testing.T) {
 	}
 }
 
-// TestOpenCallAfterARestart: if the store outlives the process, it must keep the calls that the
-// runs of a thread left open.
+// TestOpenCallAfterARestart: the runs of a thread left calls open, and Holdpoint restarts. If the
+// store outlives the process, it must still know these calls.
 func TestOpenCallAfterARestart(t *testing.T) {
 	turn := turnOf(ownColor, openCallA)
 	for thread, reaches := range map[string]bool{"t": true, "t2": false} {
@@ -289,8 +290,8 @@ func TestOpenCallAskedAboutBeforeARestart(t *testing.T) {
 	}
 }
 
-// TestOpenCallOfAnotherPrincipal: a run of one principal left a call open. For another principal
-// the call must not count as open.
+// TestOpenCallOfAnotherPrincipal: a run of one principal left a call open. When another principal
+// sends the call, it must not count as open.
 func TestOpenCallOfAnotherPrincipal(t *testing.T) {
 	for user, reaches := range map[string]bool{"ann": true, "bob": false} {
 		g := newTurnRig(t, "auto", [][]string{frontgate(false)}, gated{}.by(t))
@@ -302,10 +303,11 @@ func TestOpenCallOfAnotherPrincipal(t *testing.T) {
 	}
 }
 
-// TestCallOfALostQuestion: a client has named a question that no record has. A backend that keeps
-// no threads refuses a history with a call that has no result. So if a user message follows, the
-// call of that question must be removed from its message. Only an id as such a backend makes it may
-// cause this, and not on a path that is known to speak another dialect.
+// TestCallOfALostQuestion: a client has answered a question that is in no record. A backend that
+// keeps no threads refuses a history in which a call has no result. So if a user message follows,
+// Holdpoint must remove the call of the lost question from its message. Holdpoint may do this only
+// if the id of the question has the form that such a backend uses, and only on a path that is not
+// known to speak another dialect.
 func TestCallOfALostQuestion(t *testing.T) {
 	const lost, emptied = "ficc_g1~AAAAAAAAAAAA", `{"role":"assistant","id":"a7","content":""}`
 	turn := turnOf(openCallA)
@@ -369,16 +371,17 @@ func TestCallOfALostQuestion(t *testing.T) {
 	}
 }
 
-// TestCallOfALostQuestionOnAnotherThread: a .NET client that keeps no thread names a lost question
-// on one thread and continues on another thread. Calls without a result must be removed only from a
-// chat that has the call of the question, on the same path and for the same principal.
+// TestCallOfALostQuestionOnAnotherThread: a .NET client that keeps no thread answers a lost
+// question on one thread and continues on another thread. Holdpoint must remove a call without a
+// result only if the chat contains the call of the lost question, on the same path and for the same
+// principal.
 func TestCallOfALostQuestionOnAnotherThread(t *testing.T) {
 	const emptied = `{"role":"assistant","id":"a7","content":""}`
 	both := turnOf(openCallA, strings.ReplaceAll(openCallA, "g1", "g2"))
 	other := strings.ReplaceAll(turnOf(openCallA), "g1", "g3")
 	for name, c := range map[string]struct {
 		dialect, path, user string
-		// the first message of the chat; "" for the same as with the answer
+		// the first message of the chat; "" if it is the same as in the request with the answer
 		begins     string
 		turn, want string
 	}{
@@ -419,9 +422,9 @@ func TestCallOfALostQuestionOnAnotherThread(t *testing.T) {
 	}
 }
 
-// TestLostQuestionBesideAClientsCall: a call was removed from the messages, and the backend refuses
-// the run because it still waits. Holdpoint must recognize the lost question by the removed call,
-// and ask the client about it.
+// TestLostQuestionBesideAClientsCall: Holdpoint removed a call from the messages, and the backend
+// refuses the run because it still waits for the answer to a question. Holdpoint must recognize
+// this lost question by the removed call, and ask the client about it.
 func TestLostQuestionBesideAClientsCall(t *testing.T) {
 	for name, c := range map[string]struct{ refusal, id string }{
 		"Agent Framework": {`{"type":"RUN_ERROR","message":"Pending interrupts require a resume entry for every interruptId.","code":"APPROVAL_RESUME_REQUIRED"}`, "g1~"},
@@ -429,7 +432,8 @@ func TestLostQuestionBesideAClientsCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			turns := [][]string{{started, c.refusal}}
-			// Holdpoint asks for the id first; the refusal names an id that does not exist
+			// First Holdpoint asks ag_ui_strands for the id of its question, by a resume with an id
+			// that does not exist. This is the refusal of that resume.
 			if name == "ag_ui_strands" {
 				turns = append(turns, []string{started, `{"type":"RUN_ERROR","message":"Resume references an interrupt that is not open: v1:before_tool_call:holdpoint:00000000-0000-5000-8000-000000000000","code":"INTERRUPT_RESUME_ERROR"}`})
 			}

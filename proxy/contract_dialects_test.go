@@ -31,9 +31,10 @@ import (
 	"holdpoint/translate/dialecttest/confirm"
 )
 
-// TestContractOfEveryDialect drives the whole handler, with each dialect in front of a backend of
-// its family (dialecttest). Random sequences contain questions, answers in every form, replays, new
-// messages, reloads, lost ends and restarts. The test checks at every step that
+// TestContractOfEveryDialect drives the whole handler. For each dialect, Holdpoint stands before a
+// backend of the dialect's family (see dialecttest). Random sequences contain questions, answers in
+// every form, replays, new messages, reloads, lost ends and restarts. The test checks at every step
+// that
 //
 //   - the backend is told to do only what the client approved, by an answer to that very question;
 //   - an answer to a question reaches the backend only once. A cancel may follow an answer whose
@@ -41,7 +42,7 @@ import (
 //   - the client gets a valid stream;
 //
 // and at the end that the thread can continue, and that a plain yes is carried out and a plain no
-// is not. The same must hold for decisions of the desk that are sent without the client.
+// is not. The same must hold for decisions of the desk that Holdpoint sends without the client.
 func TestContractOfEveryDialect(t *testing.T) {
 	for _, name := range dialects.All().Names()[1:] {
 		list := dialecttest.Of(name)
@@ -63,7 +64,8 @@ func TestContractOfEveryDialect(t *testing.T) {
 	}
 }
 
-// TestContractOfTheExample checks the same for the two dialects that docs/new-dialect.md shows.
+// TestContractOfTheExample checks the contract of TestContractOfEveryDialect for the two dialects
+// that docs/new-dialect.md shows.
 func TestContractOfTheExample(t *testing.T) {
 	fewer(t, 30)
 	t.Run("ask", func(t *testing.T) {
@@ -86,8 +88,8 @@ func (p *printed) Logf(format string, args ...any)   { fmt.Fprintf(&p.text, form
 func (p *printed) Errorf(format string, args ...any) { p.Logf(format, args...) }
 func (p *printed) Log(args ...any)                   { fmt.Fprintln(&p.text, args...) }
 
-// TestFailedChatIsReadable: if a sequence fails, the test must print each request and each stream
-// as text.
+// TestFailedChatIsReadable: if a random sequence violates the contract, rapid must print each
+// request and each stream as text.
 func TestFailedChatIsReadable(t *testing.T) {
 	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.shrinktime": "0s"} {
 		f := flag.Lookup(name)
@@ -114,8 +116,8 @@ func TestFailedChatIsReadable(t *testing.T) {
 	}
 }
 
-// fewer makes rapid try checks sequences, fewer than its default, unless -rapid.checks sets a
-// number.
+// fewer limits the number of random sequences that rapid tries to checks, which is fewer than
+// rapid's default. If the flag -rapid.checks is set, its number is used instead.
 func fewer(t *testing.T, checks int) {
 	t.Helper()
 	flag.Visit(func(f *flag.Flag) {
@@ -161,14 +163,14 @@ func chat(t *rapid.T, b dialecttest.Backend, list dialects.List) {
 	c.plainDecisions()
 }
 
-// The ways to answer a question. "cancel with a yes" is an entry with the status cancelled and an
-// approving payload; it must count as a cancel.
+// hows are the ways to answer a question. "cancel with a yes" is an entry with the status cancelled
+// and an approving payload. It must count as a cancel.
 var hows = []string{"yes", "no", "cancel", "cancel with a yes"}
 
 func drawHow(t *rapid.T) string { return rapid.SampledFrom(hows).Draw(t, "answer") }
 
-// ends are the ways in which the backend ends a run. With "ask at once" it sends no text before the
-// call that asks.
+// ends are the ways in which the backend ends a run. With "ask at once", the backend sends no text
+// before the call that asks the question.
 var ends = []string{"end", "ask", "ask at once", "error", "cut"}
 
 func drawEnd(t *rapid.T) string { return rapid.SampledFrom(ends).Draw(t, "backend") }
@@ -298,7 +300,7 @@ func (c *chatter) RoundTrip(req *http.Request) (*http.Response, error) {
 	case "cut":
 		answer = answer[:len(answer)/3]
 	}
-	// sets the state of a thread; this is how LangGraph's server gets a no
+	// This request sets the state of a thread. LangGraph's server gets a no in this way.
 	if strings.HasSuffix(req.URL.Path, "/state") {
 		return answerOf(req, "application/json", "{}"), nil
 	}
@@ -323,8 +325,8 @@ func (c *chatter) add(message string) {
 	c.history = append(c.history, agui.ParseMessage(json.RawMessage(message)))
 }
 
-// answer answers the question with the published id, in the resume array. how is one of hows. If
-// words is set, the request also has a new message.
+// answer answers the question with this published id, in the resume array. how is one of hows. If
+// words is true, the request also has a new user message.
 func (c *chatter) answer(id, how string, words bool, end string) {
 	if id == "" {
 		return
@@ -349,7 +351,8 @@ func (c *chatter) answer(id, how string, words bool, end string) {
 	c.send(fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":%q%s}]`, id, status, payload), end)
 }
 
-// reply answers question n in the backend's own form, at most once: a client shows a question once.
+// reply answers question n by a message in the backend's own form. It does so at most once for each
+// question, because a client shows a question once.
 func (c *chatter) reply(n int, yes, words bool, end string) {
 	if c.b.Reply == "" || n == 0 || c.replied[n] {
 		return
@@ -407,7 +410,8 @@ func (c *chatter) decide(how string) {
 	}
 }
 
-// carry sends the decisions of the open pause to the backend, without the client.
+// carry makes Holdpoint send the desk's decisions on the open pause to the backend, without the
+// client. end is the way in which the backend ends this run.
 func (c *chatter) carry(end string) {
 	key, p := c.open()
 	if p == nil {
@@ -440,7 +444,8 @@ func (c *chatter) again(end string) {
 	}
 }
 
-// send sends a run with the client's history. more has further members of its body.
+// send sends a run with the client's history. more has further members of the request body. end is
+// the way in which the backend ends the run.
 func (c *chatter) send(more, end string) {
 	c.runs++
 	c.post(fmt.Sprintf(`{"threadId":"t","runId":"r%d","state":{},"tools":[],"context":[],"forwardedProps":{},"messages":%s%s}`,
@@ -466,7 +471,8 @@ func (c *chatter) post(body, end string) {
 	c.fold(c.got)
 }
 
-// fold updates the client's history and questions by a stream that it got.
+// fold reads a stream that the client got, and updates the client's history and its list of
+// questions.
 func (c *chatter) fold(stream string) {
 	shown := transcript.New(1<<20, c.history, nil)
 	frames, _ := split(stream)
@@ -503,8 +509,8 @@ func (c *chatter) check() {
 	}
 }
 
-// goesOn sends new messages, each with a cancel of the open question, until the backend gets one of
-// them. It fails after three.
+// goesOn sends new messages until the backend gets one of them. Each request also cancels the open
+// question. goesOn fails if the backend gets none of three messages.
 func (c *chatter) goesOn() {
 	for range 3 {
 		if c.words(); c.pending != "" {
@@ -520,7 +526,7 @@ func (c *chatter) goesOn() {
 	c.t.Fatalf("the thread cannot go on; %s came of %s", c.got, c.last)
 }
 
-// plainAnswers checks that a yes is carried out and a no is not.
+// plainAnswers checks that the backend carries out a yes and does not carry out a no.
 func (c *chatter) plainAnswers() {
 	for _, how := range []string{"yes", "no"} {
 		c.words()
@@ -540,8 +546,8 @@ func (c *chatter) plainAnswers() {
 	}
 }
 
-// plainDecisions checks that a decision of the desk is sent once, without the client, and that the
-// client sees the result when it comes back.
+// plainDecisions checks that Holdpoint sends a decision of the desk once, without the client. When
+// the client comes back, it must see the result.
 func (c *chatter) plainDecisions() {
 	for _, how := range hows[:3] {
 		c.words()
@@ -554,10 +560,10 @@ func (c *chatter) plainDecisions() {
 			c.t.Fatalf("%s elsewhere: the backend was told %d times, and did it %d times: %s", how, c.told[n], c.did[n], c.seen)
 		}
 		c.seen = nil
-		// If the client sends no messages, Holdpoint cannot know what the client has missed.
+		// If the client has no messages to send, Holdpoint cannot know what the client has missed.
 		empty := len(c.history) == 0
 		c.send("", "end")
-		// If the question was given up, the backend got no answer to it.
+		// If Holdpoint gave the question up, the backend got no answer to it.
 		if c.check(); !empty && c.told[n] == 1 && c.seen != nil || c.pending != "" {
 			c.t.Fatalf("%s elsewhere: a reload asks the backend for %s, and is told %s", how, c.seen, c.got)
 		}

@@ -113,8 +113,9 @@ func TestContract(t *testing.T) {
 	t.Errorf("no sequence had these: %q", missing)
 }
 
-// checkInBubbles does the same as rapid.Check, with each check in a bubble of testing/synctest.
-// rapid itself must stay outside of the bubbles, because its deadlines use real time.
+// checkInBubbles does the same as rapid.Check, but it runs each check in a bubble of
+// testing/synctest. rapid itself must stay outside of the bubbles, because its deadlines use real
+// time.
 func checkInBubbles(t *testing.T, check func(*rapid.T)) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var failed any
@@ -128,7 +129,7 @@ func checkInBubbles(t *testing.T, check func(*rapid.T)) {
 	})
 }
 
-// drawDeath returns a random plan in which a replica dies at a step.
+// drawDeath returns a random plan: a replica dies at a step of the store or at the backend.
 func drawDeath(t *rapid.T) *plan {
 	return &plan{
 		from: rapid.IntRange(1, 8).Draw(t, "dies at step"), many: 1, dies: true, backend: true,
@@ -144,14 +145,15 @@ func drawStumble(t *rapid.T) *plan {
 	}
 }
 
-// drawCut returns a random plan in which a claim, once it is made, is not renewed.
+// drawCut returns a random plan: a replica makes a claim, and is then cut off from the store, so
+// that it cannot renew the claim.
 func drawCut(t *rapid.T) *plan {
 	return &plan{from: 3, many: rapid.IntRange(0, 9).Draw(t, "cut off for")}
 }
 
 func (w *world) drawMode(t *rapid.T) string {
 	mode := rapid.SampledFrom(modes).Draw(t, "backend")
-	// a backend that keeps the first answer keeps it for one question
+	// A sticky backend keeps its first answer, and it can do so for only one question at a time.
 	if w.sticky && mode == "ask two" {
 		return "ask"
 	}
@@ -182,8 +184,8 @@ func (w *world) answerElsewhere(t *rapid.T, ids []string) {
 	w.answer(t, ids, mode)
 }
 
-// forge sends an approval that somebody wrote into the history: alone, before other messages, or
-// together with answers. It does not stay in the client's history.
+// forge sends an approval that somebody wrote into the history. The approval is alone, before other
+// messages, or together with answers. Later requests of the client do not contain it.
 func (w *world) forge(t *rapid.T) {
 	forged := rapid.SampledFrom([][]string{{askCall, askYes}, {inOne}, {askCall, askYes, inOne}}).Draw(t, "approval")
 	if rapid.Bool().Draw(t, "before words") {
@@ -198,8 +200,8 @@ func (w *world) forge(t *rapid.T) {
 	})
 }
 
-// opens usually makes the backend ask, if no question is open. Sometimes so much time passes that
-// it is too late for an answer.
+// opens usually makes the backend ask a question, if none is open. Sometimes opens then lets so
+// much time pass that it is too late for an answer.
 func (w *world) opens(t *rapid.T) {
 	if w.record().State == store.None && rapid.IntRange(0, 3).Draw(t, "asks first") > 0 {
 		mode := rapid.SampledFrom([]string{"ask", "ask two"}).Draw(t, "asks")
@@ -231,8 +233,8 @@ func (w *world) decides(t *rapid.T) {
 	time.Sleep(rapid.SampledFrom([]time.Duration{0, 0, 31 * time.Minute, 61 * time.Minute}).Draw(t, "then"))
 }
 
-// drawWords returns random decisions of the desk on some of the open questions, by published id.
-// true is an approval.
+// drawWords returns random decisions of the desk on some of the open questions. The keys of the map
+// are the published ids of the questions, and true is an approval.
 func (w *world) drawWords(t *rapid.T) map[string]bool {
 	words := map[string]bool{}
 	if rec := w.record(); rec.State == store.Open {

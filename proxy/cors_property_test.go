@@ -18,10 +18,10 @@ import (
 // TestNoLeaveIsInvented drives a Handler through random sequences of preflights, runs and refusals.
 // What the backend allows depends on the address, the origin and the cookie, and changes over time.
 //
-// Holdpoint's own responses must allow an origin exactly what the backend last allowed that origin
-// at that address, in its response to a preflight or to a request with the same cookie. They must
-// allow nothing if the backend has allowed nothing, or if its last response at this place, with any
-// cookie, refused.
+// A place is an origin and an address. Holdpoint's own responses must allow at a place exactly what
+// the backend last allowed there, either in its response to a preflight or in its response to a
+// request with the same cookie. They must allow nothing if the backend has allowed nothing at this
+// place. The same holds if its last response at this place, with whatever cookie, allowed nothing.
 func TestNoLeaveIsInvented(t *testing.T) {
 	type place struct{ origin, path, host string }
 	places := []place{{page, "/", "one.example"}, {stranger, "/", "one.example"}, {page, "/?x=1", "one.example"}, {page, "/", "two.example"}}
@@ -38,7 +38,7 @@ func TestNoLeaveIsInvented(t *testing.T) {
 			answers   map[string]string // the same for other requests, by cookie
 			status    int               // status of a response that allows nothing
 		}
-		// words: by cookie, or under toPreflight
+		// The inner key of words is the cookie of the request, or toPreflight for a preflight.
 		says, words := map[place]policy{}, map[place]map[string]word{}
 		failing, order := false, 0
 		backend := roundTripper(func(req *http.Request) (*http.Response, error) {
@@ -59,7 +59,7 @@ func TestNoLeaveIsInvented(t *testing.T) {
 			}
 			if failing {
 				status, allow = http.StatusBadGateway, ""
-				// what a GET is allowed counts only for that GET
+				// What the backend allows for a GET counts only for that GET.
 			} else if req.Method != http.MethodGet {
 				if words[at] == nil {
 					words[at] = map[string]word{}
@@ -120,7 +120,8 @@ func TestNoLeaveIsInvented(t *testing.T) {
 				if w.Code != http.StatusBadRequest {
 					t.Fatalf("%d %s", w.Code, w.Body)
 				}
-				// The refusal itself may have sent a preflight. Its response counts too.
+				// To write its refusal, Holdpoint may have sent a preflight. The response to this
+				// preflight counts too.
 				var last, any word
 				for to, said := range words[at] {
 					if said.order > any.order {

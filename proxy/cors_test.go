@@ -21,20 +21,20 @@ import (
 
 const page, stranger = "https://app.example", "https://evil.example"
 
-// A corsBackend serves runs and responds to preflights, with the CORS headers that answers and
-// prefls return at that moment.
+// A corsBackend serves runs and responds to preflights. It calls answers and prefls for the CORS
+// headers of each response.
 type corsBackend struct {
 	mu      sync.Mutex
 	answers func(r *http.Request) http.Header // CORS headers of responses to other requests
-	// CORS headers of responses to preflights; nil: the backend does not know OPTIONS
+	// CORS headers of responses to preflights; nil if the backend does not support OPTIONS
 	prefls   func(r *http.Request) http.Header
 	status   int // status of responses to other requests; 0 for 200 with a stream
 	serve    func(w http.ResponseWriter, r *http.Request, n int)
 	preflown []*http.Request
 }
 
-// allows returns a function that returns the headers which Starlette's middleware sends to these
-// origins.
+// allows returns a function for the CORS headers of a response. They are the headers that
+// Starlette's middleware sends if it allows these origins.
 func allows(origins ...string) func(*http.Request) http.Header {
 	return func(r *http.Request) http.Header {
 		h := http.Header{"Vary": {"Origin"}}
@@ -93,8 +93,8 @@ func (b *corsBackend) preflights() int {
 	return len(b.preflown)
 }
 
-// from sends a request as a page of this origin. It returns the response and its body. more has
-// alternating names and values of headers.
+// from sends a request as a page of this origin does. It returns the response and its body. more
+// has names and values of headers in turn.
 func (g *rig) from(origin, method, path, body string, more ...string) (*http.Response, string) {
 	g.t.Helper()
 	req, _ := http.NewRequest(method, g.front.URL+path, strings.NewReader(body))
@@ -135,12 +135,13 @@ func pausesOnce(w http.ResponseWriter, r *http.Request, n int) {
 }
 
 // An ownAnswer is a kind of response that Holdpoint writes itself. prepare brings the thread into
-// the state that causes it; no page sends the requests for that.
+// the state that causes this response. The requests of prepare do not come from a page: they have
+// no Origin.
 type ownAnswer struct {
 	name    string
 	options func(*Options)
 	prepare func(g *rig, b *corsBackend)
-	// called just before the request, when Holdpoint knows what the backend allows
+	// last is called just before the request, when Holdpoint already knows what the backend allows.
 	last   func(g *rig, b *corsBackend)
 	method string // "" for POST
 	path   string
@@ -200,8 +201,8 @@ func owns() []ownAnswer {
 func pauses(g *rig, _ *corsBackend) { g.do(input("t", "r1", "")) }
 
 // TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin tests every kind of response that Holdpoint
-// writes itself, combined with every way in which Holdpoint can know what the backend allows, or
-// not know it.
+// writes itself. It combines each kind with every way in which Holdpoint can learn what the backend
+// allows, and with the cases in which Holdpoint cannot learn it.
 func TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin(t *testing.T) {
 	ways := []struct {
 		name    string
@@ -271,7 +272,7 @@ func TestAnswersOfOurOwnSayWhatTheBackendSaidToThatOrigin(t *testing.T) {
 						}
 					}
 					if res.StatusCode != status || status == http.StatusOK && types(got) != told || !strings.Contains(got, own.want) && status != http.StatusOK {
-						// this response happens only once
+						// "an error that became a stream" happens only in the first request
 						if origin == page || own.name != "an error that became a stream" {
 							t.Errorf("%d %s\n%s", res.StatusCode, types(got), got)
 						}
@@ -338,8 +339,8 @@ func TestWhatPassesHasTheBackendsHeadersOnly(t *testing.T) {
 	}
 }
 
-// TestTheOperatorsOrigins: the origins in HOLDPOINT_CORS_ORIGINS must replace what the backend
-// allows.
+// TestTheOperatorsOrigins: if HOLDPOINT_CORS_ORIGINS is set, responses must allow its origins
+// instead of those that the backend allows.
 func TestTheOperatorsOrigins(t *testing.T) {
 	b := &corsBackend{serve: pausesOnce, answers: func(r *http.Request) http.Header {
 		h := allows(stranger, "null")(r)
@@ -390,8 +391,8 @@ func TestTheOperatorsOrigins(t *testing.T) {
 	}
 }
 
-// TestEveryAnswerOfOurOwnSaysWhoMayReadIt reads the source code. Each function that writes a status
-// must also write CORS headers, so that no kind of response is forgotten.
+// TestEveryAnswerOfOurOwnSaysWhoMayReadIt reads the source code of the package. Each function that
+// writes a status must also write CORS headers, so that no kind of response is forgotten.
 func TestEveryAnswerOfOurOwnSaysWhoMayReadIt(t *testing.T) {
 	passOn := map[string]bool{"(*writer).WriteHeader": true}
 	names, err := filepath.Glob("*.go")
@@ -449,8 +450,9 @@ func TestEverybodysPages(t *testing.T) {
 	}
 }
 
-// TestTheOperatorsOriginsOutliveAnInformationalAnswer: ReverseProxy clears the headers after a
-// response 103. The final response must still have the operator's CORS headers.
+// TestTheOperatorsOriginsOutliveAnInformationalAnswer: the backend sends a response with status 103
+// before its final response. ReverseProxy clears the headers after the 103. The final response must
+// still have the operator's CORS headers.
 func TestTheOperatorsOriginsOutliveAnInformationalAnswer(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		w.Header().Set("Link", "</a>")

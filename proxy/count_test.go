@@ -9,8 +9,8 @@ import (
 	"holdpoint/internal/event"
 )
 
-// TestRunsAreCounted: each frame of the backend must count once, as passed, rewritten or dropped. A
-// backend that fails must count by the kind of its failure.
+// TestRunsAreCounted: Holdpoint must count each frame of the backend once, as passed, rewritten or
+// dropped. If a backend fails, Holdpoint must count the failure by its kind.
 func TestRunsAreCounted(t *testing.T) {
 	row := func(delta string) string {
 		return `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + delta + `"}`

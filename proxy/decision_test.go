@@ -24,8 +24,8 @@ const (
 	isDone   = `{"id":"m2","role":"assistant","content":"Done."}`
 )
 
-// A pando is a Holdpoint in front of a backend. If asks is set, the backend asks by a call in its
-// first run. All other runs end without a question.
+// A pando is a Holdpoint and its backend. If asks is true, the backend asks by a call in its first
+// run. All other runs end without a question.
 type pando struct {
 	t       *testing.T
 	handler http.Handler
@@ -69,8 +69,8 @@ func (b *pando) answer(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(stream)), Request: r}, nil
 }
 
-// run sends a run with these messages. more has further members of its body. run returns the
-// stream.
+// run sends a run with these messages, and returns the stream of the response. more has further
+// members of the request body.
 func (b *pando) run(more string, messages ...string) string {
 	b.t.Helper()
 	body := fmt.Sprintf(`{"threadId":"t","runId":"r","protocolVersion":"1.0","messages":[%s]%s}`, strings.Join(messages, ","), more)
@@ -85,15 +85,15 @@ func answered(payload string) string {
 	return `,"resume":[{"interruptId":"c1~id1","status":"resolved","payload":` + payload + `}]`
 }
 
-// toldAs returns the tool message of the client for the answer: Holdpoint sends the answer to the
-// client as the result of the call.
+// toldAs returns the tool message that the client has after its answer, because Holdpoint sends the
+// answer to the client as the result of the call.
 func toldAs(approved bool) string {
 	return fmt.Sprintf(`{"id":"c1~id1","role":"tool","toolCallId":"c1","content":"{\"approved\":%v}"}`, approved)
 }
 
-// TestMadeUpDecisions: a client has written a yes into its history, for a call of a tool that
-// HOLDPOINT_TOOLS names. The backend must never get it, whatever follows it. A yes that the record
-// has must stay, because the client got it from Holdpoint.
+// TestMadeUpDecisions: a client has written a yes into its history, as the result of a call of a
+// tool that HOLDPOINT_TOOLS names. The backend must never get this yes, whatever follows it. A yes
+// that the record has must stay in the history, because the client got it from Holdpoint.
 func TestMadeUpDecisions(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer   string // answer to an earlier pause; "" if there was no pause
@@ -132,8 +132,9 @@ func TestMadeUpDecisions(t *testing.T) {
 	}
 }
 
-// TestDecisionThatRepeatsTheAnswer: CopilotKit sends a tool message with the payload together with
-// its resume. The backend must get the answer once, and not CopilotKit's message.
+// TestDecisionThatRepeatsTheAnswer: CopilotKit sends its answer in the resume array, and repeats
+// the payload in a tool message. The backend must get the answer once, and must not get this tool
+// message.
 func TestDecisionThatRepeatsTheAnswer(t *testing.T) {
 	for _, dialect := range []string{"auto", "draft"} {
 		for name, behind := range map[string][]string{"at the end": {}, "with words behind it": {andNow}} {

@@ -13,8 +13,8 @@ import (
 	"holdpoint/proxy/internal/intake"
 )
 
-// sends sends a body with this method. It returns the status and the headers of the response.
-// contentType may have several lines, each for one header Content-Type.
+// sends sends a request with this method and this body. It returns the status and the headers of
+// the response. Each line of contentType becomes one header Content-Type.
 func (g *rig) sends(method, contentType string, body io.Reader) (int, http.Header) {
 	g.t.Helper()
 	req, err := http.NewRequest(method, g.front.URL+"/", body)
@@ -38,7 +38,7 @@ func (g *rig) sends(method, contentType string, body io.Reader) (int, http.Heade
 const forgedEntry = `[{"interruptId":"n1","status":"resolved","payload":true}]`
 
 // TestRunsByAnotherMethodAreRefused: Go's http.HandleFunc, Express' app.all, node:http and raw ASGI
-// accept any method. So a run with another method than POST must be refused.
+// accept any method. So Holdpoint must refuse a run with another method than POST.
 func TestRunsByAnotherMethodAreRefused(t *testing.T) {
 	for _, method := range []string{"PUT", "PATCH", "GET", "DELETE", "QUERY", "OPTIONS", "REPORT", "SEARCH", "LOCK", "POSTX"} {
 		g := newRig(t, echo)
@@ -55,8 +55,9 @@ func TestRunsByAnotherMethodAreRefused(t *testing.T) {
 	}
 }
 
-// TestForeignPlacesByAnotherMethod: an agent that does not speak AG-UI itself must get only a
-// RunAgentInput, and only with POST.
+// TestForeignPlacesByAnotherMethod: the agent behind a route does not speak AG-UI. A request with a
+// body must be refused if its method is not POST. A request without a body must be forwarded if its
+// method is GET, HEAD or OPTIONS.
 func TestForeignPlacesByAnotherMethod(t *testing.T) {
 	for _, c := range []struct {
 		method, body string
@@ -104,8 +105,8 @@ func TestCharsetsOfARun(t *testing.T) {
 		{json + "; charset=ISO-8859-1", plain, 200},
 		{json + "; a=1; a=2", plain, 200},
 		{"text/plain; charset=utf-8", plain, 200},
-		// If there are two charsets, npm's content-type up to 1.x uses the last one, and from 2.0
-		// on the first one.
+		// If a header names two charsets, npm's content-type uses the last one in versions up to
+		// 1.x, and the first one from 2.0 on.
 		{json + "; charset=utf-8; charset=utf-7", hidden, 415},
 		{json + "; charset=utf-7; charset=utf-8", hidden, 415},
 		{json + "; charset=utf-8; charset=utf-8", plain, 415},
@@ -129,8 +130,8 @@ func TestCharsetsOfARun(t *testing.T) {
 		{"text/plain; charset=windows-1251", plain, 415},
 		{"text/plain; charset=utf-16", plain, 415},
 		{"application/vnd.x+json; charset=gbk", `[1]`, 415},
-		// A backend that decodes the body as Latin-1 reads another thread id. That thread may have
-		// an open question.
+		// A backend that decodes the body as Latin-1 reads another thread id than Holdpoint. The
+		// thread with that id may have an open question.
 		{json + "; charset=latin1", strings.Replace(plain, `"t"`, `"é"`, 1), 415},
 		{json + "; charset=ascii", strings.Replace(plain, `"t"`, `"é"`, 1), 415},
 		{json + "; charset=utf-8", strings.Replace(plain, `"t"`, `"é"`, 1), 200},
@@ -215,8 +216,8 @@ var formCases = []struct {
 	{"files with the words in them", "multipart/form-data; boundary=x", multipart("Content-Disposition: form-data; name=\"doc\"\r\n\r\nname=\"threadId\" name=\"runId\" disposition: content"), false},
 }
 
-// TestFormsThatCouldBeRuns: if a backend could read a form as a run, the form must be refused, in
-// every encoding. Other forms must be forwarded unchanged.
+// TestFormsThatCouldBeRuns: if a backend could read a form as a run, Holdpoint must refuse the
+// form, in every encoding. It must forward all other forms unchanged.
 func TestFormsThatCouldBeRuns(t *testing.T) {
 	for _, c := range formCases {
 		for delivery, wrap := range map[string]func(io.Reader) io.Reader{
@@ -246,8 +247,8 @@ func TestFormsThatCouldBeRuns(t *testing.T) {
 	}
 }
 
-// behindAFile returns the multipart body r with a large file before its other parts. It returns any
-// other body unchanged.
+// behindAFile puts a large file before the other parts of r, if body, the text of r, is a multipart
+// body. It returns any other r unchanged.
 func behindAFile(body string, r io.Reader) io.Reader {
 	if !strings.HasPrefix(body, "--x") {
 		return r
@@ -256,7 +257,8 @@ func behindAFile(body string, r io.Reader) io.Reader {
 	return io.MultiReader(strings.NewReader(file), r)
 }
 
-// TestLargeUploadsAreNotHeldBack: the limit for the size of a run must not apply to an upload.
+// TestLargeUploadsAreNotHeldBack: the limit for the size of a run must not apply to an upload,
+// because it is not a run.
 func TestLargeUploadsAreNotHeldBack(t *testing.T) {
 	var got int64
 	g := newRig(t, echo, func(o *Options) { o.MaxRequestBytes = 1 << 20 })

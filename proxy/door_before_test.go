@@ -9,10 +9,10 @@ import (
 	"holdpoint/store"
 )
 
-// TestAskedBeforeThereWerePrincipals: a question was asked before principals were configured, so it
-// has no requester and no owner. The desk decides it, and Holdpoint must send the decision once.
-// The thread must still have no owner. The first person who runs it becomes its owner, and others
-// must be refused.
+// TestAskedBeforeThereWerePrincipals: a question was asked before the operator configured
+// principals, so it has no requester and no owner. The desk decides it, and Holdpoint must send the
+// decision once. After that, the thread must still have no owner. The first person who runs the
+// thread becomes its owner, and Holdpoint must refuse all others.
 func TestAskedBeforeThereWerePrincipals(t *testing.T) {
 	before := newDeskRig(t, nil)
 	if rec := before.record(); rec.Owner != "" || rec.Pause.Origin.Requester != "" || rec.Pause.Origin.RequesterHash != "" {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestHeadersThatSayWhoSends: these headers say who sends a request. If a request had one,
-// Holdpoint's own request cannot replace it: without the header, the backend would run as another
-// user or as none.
+// TestHeadersThatSayWhoSends: these headers say who sends a request. If the request that asked had
+// one, Holdpoint cannot send the decision by itself: without the header, the backend would act as
+// another user, or without a user.
 func TestHeadersThatSayWhoSends(t *testing.T) {
 	for _, name := range []string{
 		"Authorization", "Cookie", "X-Api-Key", "X-Forwarded-User", "X-Forwarded-Email", "X-Forwarded-Groups",

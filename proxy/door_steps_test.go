@@ -10,7 +10,7 @@ import (
 	"holdpoint/store"
 )
 
-// A stepped store records the names of the steps that change a record.
+// A stepped is a store that records the names of the steps that change a record.
 type stepped struct {
 	store.Store
 	mu    sync.Mutex
@@ -28,8 +28,8 @@ func (c *stepped) Do(ctx context.Context, key store.Key, step store.Step) (store
 	return c.Store.Do(ctx, key, step)
 }
 
-// TestStepsOfADecision: a desk must not add a step of the store to a run that the chat itself
-// answers. Each decision of the desk must cost one step.
+// TestStepsOfADecision: if the chat itself answers, a desk must not add a step of the store to the
+// run. Each decision of the desk must cost one step.
 func TestStepsOfADecision(t *testing.T) {
 	for name, test := range map[string]struct {
 		desk   bool

@@ -20,7 +20,7 @@ import (
 )
 
 // A deskRig is a rig with a desk. Its backend asks the questions x and y in the first run, and ends
-// the next run well, unless the test changes that.
+// the next run without a question, unless the test changes that.
 type deskRig struct {
 	*rig
 	key store.Key
@@ -113,8 +113,8 @@ func (d *deskRig) carry() {
 	}
 }
 
-// delivered returns the answers in the n-th request to the backend, each as native id, status and
-// payload.
+// delivered returns the answers in request number n to the backend. Each answer is given as native
+// id, status and payload.
 func (d *deskRig) delivered(n int) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -126,8 +126,8 @@ func (d *deskRig) delivered(n int) string {
 	return strings.Join(list, ", ")
 }
 
-// TestDecidedAndCarriedWithoutTheClient: the decisions of the desk must be sent to the backend
-// once. The chat must later get the result.
+// TestDecidedAndCarriedWithoutTheClient: Holdpoint must send the decisions of the desk to the
+// backend once. When the chat comes back, it must get the result.
 func TestDecidedAndCarriedWithoutTheClient(t *testing.T) {
 	d := newDeskRig(t, nil)
 	d.decide(d.says("x", saysYes))
@@ -150,8 +150,8 @@ func TestDecidedAndCarriedWithoutTheClient(t *testing.T) {
 	if got := d.delivered(2); got != "x resolved "+saysYes+", y cancelled " {
 		t.Errorf("delivered %s", got)
 	}
-	// If the chat sends the same answers, or some of them, it gets the recorded end. Different
-	// answers must run nothing.
+	// If the chat sends the same answers, or some of them, it gets the recorded end of the run. If
+	// it sends different answers, nothing may run.
 	wantTypes(t, d.do(input("t", "r2", resumeWith(no(d.id("y"))))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED")
 	wantTypes(t, d.do(input("t", "r3", resumeWith(no(d.id("x")), no(d.id("y"))))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED RUN_ERROR:RESUME_CONFLICT")
 	if d.called() != 2 {
@@ -168,9 +168,10 @@ func TestDecidedAndCarriedWithoutTheClient(t *testing.T) {
 	}
 }
 
-// TestRequestOfHoldpointsOwn tests the request by which Holdpoint itself sends the decisions of a
-// pause. It must send them once, however many such requests are made, and its response reaches no
-// client. Whatever has happened to the pause meanwhile, it must not become an ordinary run.
+// TestRequestOfHoldpointsOwn tests the request by which Holdpoint itself sends the decisions on a
+// pause. However many such requests are made, they must send the decisions once, and no client may
+// get the response. Whatever has happened to the pause meanwhile, the request must not become an
+// ordinary run.
 func TestRequestOfHoldpointsOwn(t *testing.T) {
 	asksAgain := func(w http.ResponseWriter, n int) {
 		if n == 2 {
@@ -226,8 +227,8 @@ func TestRequestOfHoldpointsOwn(t *testing.T) {
 	}
 }
 
-// TestWhatIsSentWithoutTheClient: Holdpoint must send the input of the run that paused, with the
-// messages as they were at the pause.
+// TestWhatIsSentWithoutTheClient: if Holdpoint sends decisions without the client, it must send the
+// input of the run that paused, with the messages as they were at the pause.
 func TestWhatIsSentWithoutTheClient(t *testing.T) {
 	d := newDeskRig(t, nil, func(o *Options) { o.Dialect = &fakeDialect{begin: takesNew} })
 	body := `{"threadId":"u","runId":"r1","state":{"n":1},"tools":[],"context":[{"k":"v"}],"forwardedProps":{"model":"m","command":{"resume":"old"}},"messages":[` + oldUser + `],"resume":[]}`
@@ -247,8 +248,9 @@ func TestWhatIsSentWithoutTheClient(t *testing.T) {
 	}
 }
 
-// TestDecidedAtOnceFromTenPlaces: ten people send decisions on a question at the same time. One
-// decision must count. An equal one must get the same reply, and a different one a conflict.
+// TestDecidedAtOnceFromTenPlaces: ten people send decisions on one question at the same time. Only
+// one decision may count. A person who sent an equal decision must get the same reply, and a person
+// who sent a different one must get a conflict.
 func TestDecidedAtOnceFromTenPlaces(t *testing.T) {
 	d := newDeskRig(t, nil)
 	words := make([]door.Decision, 10)
@@ -272,8 +274,9 @@ func TestDecidedAtOnceFromTenPlaces(t *testing.T) {
 	}
 }
 
-// TestABareBooleanAtTheDesk: a payload that is a bare boolean must be read as the object that the
-// schema requires. This must also hold if the decision is repeated, in either form.
+// TestABareBooleanAtTheDesk: the desk sends a bare boolean as the payload. Holdpoint must read it
+// as the object that the schema requires. This must also hold if the desk repeats the decision, as
+// a boolean or as an object.
 func TestABareBooleanAtTheDesk(t *testing.T) {
 	d := newDeskRig(t, nil)
 	for n, payload := range []string{`true`, `{"approved":true}`, `true`} {
@@ -290,9 +293,9 @@ func TestABareBooleanAtTheDesk(t *testing.T) {
 	}
 }
 
-// TestTheAgentsOwnValuesAtTheDesk: the agent's own value for a yes must be read as an approval.
-// This must also hold if the decision is repeated in either form, before and after it is sent to
-// the backend.
+// TestTheAgentsOwnValuesAtTheDesk: the operator has configured the agent's own values for a yes and
+// a no. Holdpoint must read the value for a yes as an approval. This must also hold if the desk
+// repeats the decision in either form, before and after Holdpoint sends it to the backend.
 func TestTheAgentsOwnValuesAtTheDesk(t *testing.T) {
 	var answers yesno.Rules
 	if err := answers.UnmarshalText([]byte(`* {"go":true} {"go":false}`)); err != nil {
@@ -337,8 +340,8 @@ func TestTheAgentsOwnValuesAtTheDesk(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeCarriedIsNotTaken: a decision that cannot be sent to the backend must be refused
-// at once.
+// TestWhatCannotBeCarriedIsNotTaken: if a decision cannot be sent to the backend, Holdpoint must
+// refuse it at once.
 func TestWhatCannotBeCarriedIsNotTaken(t *testing.T) {
 	refusing := &fakeDialect{begin: func(r *translate.Request) (translate.Out, error) {
 		if slices.ContainsFunc(r.Answers, func(a agui.Answer) bool { return string(a.Payload) == `"unsayable"` }) {
@@ -371,16 +374,16 @@ func TestWhatCannotBeCarriedIsNotTaken(t *testing.T) {
 	if rec := d.record(); rec.Pause.Decisions != nil || rec.State != before.State || d.called() != 1 {
 		t.Errorf("%+v, %d calls", rec.Pause.Decisions, d.called())
 	}
-	// The first decision alone is accepted. The second is judged together with the first, and both
-	// together cannot be sent.
+	// The decision on y alone is accepted. Holdpoint judges the decision on x together with it, and
+	// both together cannot be sent.
 	d.decide(d.says("y", `"unsayable"`))
 	if err := d.decides(d.says("x", saysYes)); err == nil {
 		t.Error("taken, and it can never be sent")
 	}
 }
 
-// TestChatBesideTheDesk checks what a chat sees of the desk's decisions, and which of them its
-// requests send to the backend.
+// TestChatBesideTheDesk checks what a chat sees of the desk's decisions, and which of these
+// decisions the requests of the chat send to the backend.
 func TestChatBesideTheDesk(t *testing.T) {
 	again := func(w http.ResponseWriter, n int) {
 		if n == 2 {
@@ -448,8 +451,8 @@ func TestChatBesideTheDesk(t *testing.T) {
 	}
 }
 
-// TestReloadWhileItIsCarried: a decision is being sent to the backend, and the chat is reloaded.
-// The reload must wait for the end of that run, and get it.
+// TestReloadWhileItIsCarried: while Holdpoint sends a decision to the backend, the chat is
+// reloaded. The reload must wait for the end of the run with the decision, and get this end.
 func TestReloadWhileItIsCarried(t *testing.T) {
 	release, there := make(chan struct{}), make(chan struct{})
 	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
@@ -479,8 +482,8 @@ func TestReloadWhileItIsCarried(t *testing.T) {
 }
 
 // TestWhyAnAnswerWaitsForTheChat: Holdpoint lacks something that it needs to send a decision to the
-// backend, such as credentials. The desk must say what is missing before anybody decides, and
-// nothing may be sent without it.
+// backend, such as credentials. The desk must show what is missing before anybody decides, and
+// Holdpoint may not send anything without it.
 func TestWhyAnAnswerWaitsForTheChat(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(o *Options)
@@ -593,8 +596,8 @@ func TestOldClientIsShownTheNextQuestion(t *testing.T) {
 	}
 }
 
-// TestStoreStumblesWhileItIsDecided: if the store fails to record a decision, the caller must not
-// be told that it was recorded.
+// TestStoreStumblesWhileItIsDecided: if the store fails to record a decision, Decide must return an
+// error.
 func TestStoreStumblesWhileItIsDecided(t *testing.T) {
 	d := newDeskRig(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -607,8 +610,9 @@ func TestStoreStumblesWhileItIsDecided(t *testing.T) {
 	}
 }
 
-// TestChatThatHasMissedTheEnd: a decision was sent without the chat, and then the chat comes back.
-// The backend must not be called without need, and must never get the outdated history.
+// TestChatThatHasMissedTheEnd: Holdpoint sent a decision without the chat, and then the chat comes
+// back with an outdated history. Holdpoint must not call the backend without need, and must never
+// send it the outdated history.
 func TestChatThatHasMissedTheEnd(t *testing.T) {
 	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
 		id := fmt.Sprint("m", n)
@@ -639,8 +643,8 @@ func TestChatThatHasMissedTheEnd(t *testing.T) {
 	if state := gjson.GetBytes(d.calls[2], "state").Raw; state != `{"n":2}` {
 		t.Errorf("the backend got the state %s", state)
 	}
-	// A client appends messages that it does not have. So the first snapshot must have the missed
-	// messages, without the new message.
+	// A client appends messages that it does not have yet. So the first snapshot must have the
+	// missed messages, but not the new message.
 	shown := ""
 	for _, ev := range dataIn(got) {
 		if ev.Get("messages").Exists() {
@@ -660,8 +664,8 @@ func TestChatThatHasMissedTheEnd(t *testing.T) {
 	}
 }
 
-// TestChatThatTookTheSnapshot: after a chat has got the missed messages, the thread must work as
-// usual.
+// TestChatThatTookTheSnapshot: a chat has missed messages and got them in a snapshot. After that,
+// its thread must work as usual.
 func TestChatThatTookTheSnapshot(t *testing.T) {
 	d := newDeskRig(t, func(w http.ResponseWriter, n int) {
 		sendStream(w, streamOf(started, strings.ReplaceAll(hello, "m1", fmt.Sprint("m", n)), finished))
@@ -681,9 +685,9 @@ func TestChatThatTookTheSnapshot(t *testing.T) {
 	}
 }
 
-// TestDecidedAndNotToBeHandedOn: because of the chat's own history, its request cannot send the
-// decision, and it cannot undo the decision either. The chat must be told this. A new message must
-// be answered without the decision.
+// TestDecidedAndNotToBeHandedOn: the desk has decided, but the chat's own history prevents that the
+// request of the chat sends the decision. The chat cannot undo the decision either. The chat must
+// be told this. If it sends a new message, the message must reach the backend without the decision.
 func TestDecidedAndNotToBeHandedOn(t *testing.T) {
 	refusing := &fakeDialect{begin: func(r *translate.Request) (translate.Out, error) {
 		if r.Pause.ID != "" && slices.ContainsFunc(r.Input.Messages, func(m agui.Message) bool { return m.ID == "odd" }) {

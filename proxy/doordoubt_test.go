@@ -8,9 +8,10 @@ import (
 	"holdpoint/store"
 )
 
-// TestOldAnswerBesideADecision: a chat repeats an old answer that ended in doubt, and meanwhile a
-// later question was decided. The request sends that decision to the backend. The chat must also be
-// told that its old answer was not used. Otherwise that answer would seem to have succeeded.
+// TestOldAnswerBesideADecision: an old answer of a chat ended in doubt. Meanwhile the desk decided
+// a later question. Now the chat repeats the old answer, and this request sends the desk's decision
+// to the backend. The chat must also be told that its old answer was not used. Otherwise the old
+// answer would seem to have succeeded.
 func TestOldAnswerBesideADecision(t *testing.T) {
 	const asksZ = `{"type":"RUN_FINISHED","threadId":"t","runId":"x","outcome":{"type":"interrupt","interrupts":[{"id":"z","reason":"confirmation"}]}}`
 	d := newDeskRig(t, func(w http.ResponseWriter, n int) {

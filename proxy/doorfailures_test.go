@@ -21,8 +21,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// A refusing is a backend that asks in its first run. It responds to the first answers with does,
-// and accepts later answers.
+// A refusing is a backend that asks in its first run. It responds to the first requests with
+// answers as does says, and accepts later ones.
 type refusing struct {
 	does  func(req *http.Request) (*http.Response, error)
 	heals int // number of answers to which it responds with does
@@ -61,10 +61,10 @@ func statusOf(req *http.Request, status int, body string) *http.Response {
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: req, ProtoMajor: 1, ProtoMinor: 1}
 }
 
-// TestBackendThatDoesNotTakeIt: the backend does not accept Holdpoint's own request. If the backend
-// did nothing, the decision must stay, the number of attempts must be limited, and the chat's next
-// request must send the decision. If the backend may have acted, nothing may be sent again, and the
-// chat must be told this once.
+// TestBackendThatDoesNotTakeIt: Holdpoint's own request with a decision fails at the backend. If
+// the backend did nothing, the decision must stay, Holdpoint must limit the number of its attempts,
+// and the chat's next request must send the decision. If the backend may have acted, nothing may be
+// sent again, and the chat must be told this once.
 func TestBackendThatDoesNotTakeIt(t *testing.T) {
 	status := func(code int) func(req *http.Request) (*http.Response, error) {
 		return func(req *http.Request) (*http.Response, error) { return statusOf(req, code, ""), nil }
@@ -142,8 +142,8 @@ func TestBackendThatDoesNotTakeIt(t *testing.T) {
 				if b.took != c.took {
 					t.Errorf("it was done %d times, want %d", b.took, c.took)
 				}
-				// A doubt is reported only once, but a result is repeated. Nothing may be sent
-				// again.
+				// Holdpoint reports a doubt only once, but it repeats a result to every request.
+				// Nothing may be sent again.
 				before, again := b.other, c.took == 1 && c.state == store.None
 				got := postTo(t.Context(), h, input("t", "r3", ""))
 				if again {

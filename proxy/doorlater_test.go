@@ -17,10 +17,10 @@ import (
 	"holdpoint/translate"
 )
 
-// TestChatThatComesBackDaysLater: a question was decided while the chat was away. The chat returns
-// when the answers are long forgotten, but what it missed is still in the record. The chat must get
-// it with its old history, with a message under another id, and with the payload that CopilotKit
-// adds.
+// TestChatThatComesBackDaysLater: the desk decided a question while the chat was away. The chat
+// returns when the answers are long forgotten, but the record still has what the chat missed. The
+// chat must get this, whichever history it sends: its old messages, a message under another id, or
+// the payload that CopilotKit adds.
 func TestChatThatComesBackDaysLater(t *testing.T) {
 	const (
 		call    = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"ask","arguments":"{}"}}]}`
@@ -98,9 +98,10 @@ func TestChatThatComesBackDaysLater(t *testing.T) {
 	}
 }
 
-// TestAnswerInTheHistoryOfAChatThatCarries: the request of a chat sends a decision of the desk. Its
-// history has the person's own answer, which arrived too late and which CopilotKit keeps there. The
-// backend must not get this message as a result of the call.
+// TestAnswerInTheHistoryOfAChatThatCarries: the person answered in the chat, but too late: the desk
+// had decided. CopilotKit keeps this late answer in the history as a tool message. The chat's
+// request sends the decision of the desk. The backend must not get the late answer as a result of
+// the call.
 func TestAnswerInTheHistoryOfAChatThatCarries(t *testing.T) {
 	for _, said := range []string{"Bob", "true", `{"approved":true}`, `{"name":"Bob"}`} {
 		t.Run(said, func(t *testing.T) {

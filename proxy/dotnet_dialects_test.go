@@ -16,11 +16,10 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestDotNetClientBeforeEveryDialect plays the client of the AG-UI .NET SDK in front of a backend
-// of each family. The backend asks, the client answers, and the chat continues. The requests to the
-// backend must be valid for a provider: each result has its call, each call has its result, and no
-// id occurs twice. The client must get a result for each call in question, so that it makes none
-// up.
+// TestDotNetClientBeforeEveryDialect plays the client of the AG-UI .NET SDK, with a backend of each
+// family. The backend asks, the client answers, and the chat continues. A provider must be able to
+// accept the requests that the backend gets: each result has its call, and no id occurs twice. The
+// client must get a result for each call in question, so that it makes up no result.
 func TestDotNetClientBeforeEveryDialect(t *testing.T) {
 	for _, name := range dialects.All().Names()[1:] {
 		for _, b := range dialecttest.Of(name) {
@@ -45,8 +44,8 @@ func dotNetChat(t *testing.T, b dialecttest.Backend, yes bool) {
 }
 
 // TestDotNetClientIsAskedAgain: the client loses what it received. If its program sends the
-// conversation again, it must be asked again under another id, in a run that the client can read.
-// If the program repeats its answer, it must get the result.
+// conversation again, the client must get the question again, under another id and in a run that
+// the client can read. If the program repeats its answer, it must get the result.
 func TestDotNetClientIsAskedAgain(t *testing.T) {
 	for _, name := range dialects.All().Names()[1:] {
 		for _, b := range dialecttest.Of(name) {
@@ -86,9 +85,9 @@ func dotNetChatAgain(t *testing.T, b dialecttest.Backend, yes bool) {
 }
 
 // TestDotNetClientMakesUpAResult: an answer is lost on its way, and the person writes a new
-// message. The client then makes up a result for the call in question. This result must not count
-// as an answer: nothing may run, the question must be asked again, and its answer must be sent
-// once. The backend must never get the made-up result.
+// message. The client then makes up a result for the call in question. Holdpoint must not read this
+// result as an answer. Nothing may run, and the client must get the question again. Its second
+// answer must be sent once. The backend must never get the made-up result.
 func TestDotNetClientMakesUpAResult(t *testing.T) {
 	families := 0
 	for _, name := range dialects.All().Names()[1:] {
@@ -155,7 +154,7 @@ func inDotNetChat(t *testing.T, b dialecttest.Backend, yes bool, does func(*chat
 	})
 }
 
-// dotNetAnswer answers all questions of the run asked, and returns the run with the answer.
+// dotNetAnswer answers all questions of the run "asked", and returns the run that sends the answer.
 func (c *chatter) dotNetAnswer(t *testing.T, app *dotnetclient.Application, asked dotnetclient.Run, yes bool) dotnetclient.Run {
 	c.end = "end"
 	switch {
@@ -170,8 +169,9 @@ func (c *chatter) dotNetAnswer(t *testing.T, app *dotnetclient.Application, aske
 	return dotnetclient.Run{}
 }
 
-// goesOnInDotNet sends one more message. It checks that all these runs ended without a failure, and
-// that the requests to the backend are valid. answer is the body of the request with the answer.
+// goesOnInDotNet sends one more message. It checks that this run and the given runs end without a
+// failure, and that the requests to the backend are valid. answer is the body of the request that
+// had the answer.
 func (c *chatter) goesOnInDotNet(t *testing.T, app *dotnetclient.Application, answer string, runs ...dotnetclient.Run) {
 	c.end = "end"
 	for n, run := range append(runs, app.Say("go on")) {
@@ -185,7 +185,8 @@ func (c *chatter) goesOnInDotNet(t *testing.T, app *dotnetclient.Application, an
 	for _, body := range []string{answer, string(c.seen)} {
 		for _, fault := range providerFaults(body) {
 			if told := strings.Contains(c.b.QuestionStream, "TOOL_CALL_START"); told || !strings.HasPrefix(fault, noCall) {
-				// otherwise the backend itself sends a result without its call
+				// If the stream has no call, the backend itself causes this fault: it sends a
+				// result without its call.
 				t.Errorf("%s: %s", fault, body)
 			}
 		}
@@ -200,7 +201,8 @@ func (c *chatter) goesOnInDotNet(t *testing.T, app *dotnetclient.Application, an
 const noCall = "a result without its call "
 
 // providerFaults returns the faults for which a provider would refuse the messages of a request. If
-// the request has only tool messages, the backend keeps its threads, and nothing is a fault.
+// the request has only tool messages, the backend keeps the threads itself, and providerFaults
+// returns nil.
 func providerFaults(body string) []string {
 	if len(gjson.Get(body, `messages.#(role!="tool")#`).Array()) == 0 {
 		return nil

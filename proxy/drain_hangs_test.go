@@ -26,7 +26,7 @@ type silentStore struct {
 	hung  chan struct{} // closed when the first step hangs
 }
 
-// hangs makes all steps hang from step number first on. Steps are counted from 1, from now on.
+// hangs makes the store hang from step number first on. It starts to count the steps anew, from 1.
 func (h *silentStore) hangs(first int64) {
 	h.hung = make(chan struct{})
 	h.steps.Store(0)
@@ -66,21 +66,22 @@ func (h *silentStore) Snapshots(ctx context.Context, key store.Key, pauseID stri
 	return h.Store.Snapshots(ctx, key, pauseID, at)
 }
 
-// A lastRun is a case of TestDrainWhileTheStoreHangs: a run that is not finished when Holdpoint
-// ends all streams, with a store that hangs.
+// A lastRun is a case of TestDrainWhileTheStoreHangs. It is a run that has not ended when Holdpoint
+// ends all streams. Meanwhile the store hangs.
 type lastRun struct {
 	asked   bool                                           // a question is open on thread t
 	decided bool                                           // the same, and the desk has approved it
 	serve   func(ctx context.Context, w io.Writer) error   // plays the backend of the run
 	before  func(b *bubble, question string) (told string) // starts an earlier run, which continues
-	// starts the run; told is its stream, or "" without a client
+	// starts the run; told is its stream, or "" if the run has no client
 	run    func(b *bubble, question string) (told string)
 	change func(*Options)
 }
 
-// TestDrainWhileTheStoreHangs: when Holdpoint ends all streams, each run must end within
-// ledger.LastTime, and its client must get an end. This must hold for each step at which the store
-// may begin to hang, and whether it begins before or after that moment.
+// TestDrainWhileTheStoreHangs: Holdpoint ends all streams while the store hangs. Each run must end
+// within ledger.LastTime, and its client must get an end. This must hold for each step at which the
+// store may begin to hang. It must also hold whether the store begins to hang before or after
+// Holdpoint ends the streams.
 func TestDrainWhileTheStoreHangs(t *testing.T) {
 	silent := func(ctx context.Context, w io.Writer) error {
 		_, _ = io.WriteString(w, streamOf(started))
@@ -153,8 +154,8 @@ func TestDrainWhileTheStoreHangs(t *testing.T) {
 	}
 }
 
-// plays makes the store hang from step number first of the run on, and ends all streams the time
-// later after that. It returns false if the run has fewer steps.
+// plays starts the run and makes the store hang from the run's step number first on. When the time
+// "later" has passed after that, it ends all streams. It returns false if the run has fewer steps.
 func (c *lastRun) plays(t *testing.T, first int64, later time.Duration) (hangs bool) {
 	s := &silentStore{}
 	b := newBubble(t, func(ctx context.Context, n int, w io.Writer) error {

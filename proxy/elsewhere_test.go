@@ -23,8 +23,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestStepsOfAnAnswerOnAnotherThread checks the costs of the index: how many steps of the store
-// docs/state.md says that an answer on another thread takes.
+// TestStepsOfAnAnswerOnAnotherThread checks the cost of the index: an answer on another thread must
+// take exactly the steps of the store that docs/state.md states.
 func TestStepsOfAnAnswerOnAnotherThread(t *testing.T) {
 	var mu sync.Mutex
 	var steps []string
@@ -73,8 +73,9 @@ func (g *rig) at(thread string) store.Record {
 	return rec
 }
 
-// TestAnswerOnAnotherThread: an answer has a published id, and arrives on any thread. The record of
-// its question must judge it: it counts once, and gets the same refusals.
+// TestAnswerOnAnotherThread: an answer has the published id of a question, and arrives on any
+// thread. The record of the question must judge the answer. So the answer counts once, and is
+// refused for the same reasons as on the thread of the question.
 func TestAnswerOnAnotherThread(t *testing.T) {
 	id := mintedID("n1", 1)
 	asking := func(t *testing.T, change ...func(*Options)) *rig {
@@ -187,8 +188,8 @@ func TestAnswerOnAnotherThread(t *testing.T) {
 	})
 }
 
-// TestThreadsOfARunElsewhere: a run on one thread has the answer to a question of another thread.
-// Until it ends, neither thread may accept another run.
+// TestThreadsOfARunElsewhere: a run on the second thread has the answer to a question of the first
+// thread. Until this run ends, neither of the two threads may accept another run.
 func TestThreadsOfARunElsewhere(t *testing.T) {
 	arrived, release := make(chan struct{}, 10), make(chan struct{})
 	g := mintedRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -233,8 +234,9 @@ func TestThreadsOfARunElsewhere(t *testing.T) {
 	}
 }
 
-// TestAnotherPrincipalAnswersNothingElsewhere: somebody knows the id of another principal's
-// question. An answer to it must get the same response as an answer to an unknown id.
+// TestAnotherPrincipalAnswersNothingElsewhere: a principal knows the id of another principal's
+// question, and answers it on a thread of its own. The response must be the same as for an unknown
+// id.
 func TestAnotherPrincipalAnswersNothingElsewhere(t *testing.T) {
 	g := mintedRig(t, asksOnce, gated{}.by(t))
 	g.as("ann", input("t", "r1", ""))
@@ -254,8 +256,8 @@ func TestAnotherPrincipalAnswersNothingElsewhere(t *testing.T) {
 	}
 }
 
-// TestPlainRunDoesNotAskTheIndex: a run without answers and without calls must cost one step of the
-// store, as before the index existed.
+// TestPlainRunDoesNotAskTheIndex: a run answers no question, and its history has the call of each
+// result. Such a run must cost one step of the store, as before the index existed.
 func TestPlainRunDoesNotAskTheIndex(t *testing.T) {
 	var steps []string
 	g := newTurnRig(t, "auto", nil, func(o *Options) {
@@ -273,8 +275,9 @@ func TestPlainRunDoesNotAskTheIndex(t *testing.T) {
 	}
 }
 
-// TestCallThatTheRecordLacks: a history has a result without its call. This must cost only one more
-// step, which loads the messages of the newest question, whether or not the record has the call.
+// TestCallThatTheRecordLacks: a history has a result without its call. Whether or not the record
+// has the call, Holdpoint may take only one more step of the store: it loads the messages of the
+// newest question.
 func TestCallThatTheRecordLacks(t *testing.T) {
 	var steps []string
 	asking := func(n int) []string {
@@ -310,8 +313,8 @@ func TestCallThatTheRecordLacks(t *testing.T) {
 	}
 }
 
-// A turn of the in-tree .NET host (of agent-framework's own sources), which asks by
-// request_approval, and the answer of the in-tree client, which keeps no thread.
+// These are the messages of a turn of the in-tree .NET host (in agent-framework's own sources),
+// which asks by request_approval, and the answers of the in-tree client, which keeps no thread.
 const (
 	inTreeUser  = `{"name":null,"id":"0123456789abcdef0123456789abcdef","role":"user","content":"delete a.txt"}`
 	otherUser   = `{"name":null,"id":"fedcba9876543210fedcba9876543210","role":"user","content":"delete a.txt"}`
@@ -320,8 +323,8 @@ const (
 	pairRefusal = `{"toolCallId":"ficc_c1","error":null,"id":"ficc_c1","role":"tool","content":"{\"approval_id\":\"ficc_c1\",\"approved\":false}"}`
 )
 
-// approvalCall returns the message with the call. args are its arguments, which the client spells
-// in its own way.
+// approvalCall returns the assistant message with the call of request_approval. args are the
+// arguments of the call. approvalCall escapes characters in them as the in-tree client does.
 func approvalCall(args string) string {
 	escaped := strings.ReplaceAll(strings.ReplaceAll(args, `'`, `\u0027`), `"`, `\u0022`)
 	text, _ := json.Marshal(strings.ReplaceAll(escaped, `\u0022`, `"`))
@@ -332,7 +335,7 @@ func inTreeRun(thread string, messages ...string) string {
 	return fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[%s],"context":[]}`, thread, strings.Join(messages, ","))
 }
 
-// newPairRig returns a rig in front of an in-tree host. The host asks in each of its first runs;
+// newPairRig returns a rig whose backend is an in-tree host. In the first runs the host asks, and
 // asks is the number of these runs.
 func newPairRig(t *testing.T, asks int, change ...func(*Options)) *rig {
 	t.Helper()
@@ -346,9 +349,9 @@ func newPairRig(t *testing.T, asks int, change ...func(*Options)) *rig {
 	return newTurnRig(t, "request-approval", turns, append([]func(*Options){native}, change...)...)
 }
 
-// TestNativeAnswerOnAnotherThread: an answer in the backend's own form arrives on another thread.
-// Its call must lead to the question, if the request belongs to the same conversation or to the
-// same principal.
+// TestNativeAnswerOnAnotherThread: an answer in the backend's own form arrives on another thread
+// than the question. By the call in the answer, Holdpoint must find the question. It may do so only
+// if the request belongs to the same conversation or to the same principal.
 func TestNativeAnswerOnAnotherThread(t *testing.T) {
 	const unknown = "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID"
 	t.Run("is taken once, and goes under the thread that the client names", func(t *testing.T) {
@@ -371,7 +374,8 @@ func TestNativeAnswerOnAnotherThread(t *testing.T) {
 		if g.called() != 2 {
 			t.Errorf("%d calls", g.called())
 		}
-		// A later request has the answered pair in its history, here on a fourth thread.
+		// A later request has the call and its answer in the history. Here it arrives on yet
+		// another thread.
 		more := strings.Replace(otherUser, "delete a.txt", "thanks", 1)
 		if got := g.do(inTreeRun("t5", inTreeUser, approvalCall(pairedArgs), pairAnswer, more)); strings.Contains(got, "RUN_ERROR") || g.called() != 3 {
 			t.Errorf("%d calls: %s", g.called(), got)
@@ -435,8 +439,8 @@ func TestNativeAnswerOnAnotherThread(t *testing.T) {
 	})
 }
 
-// TestNativeResumeOnAnotherThread: a resume with the host's own id arrives on another thread. The
-// call in its payload must lead to the question.
+// TestNativeResumeOnAnotherThread: a resume entry with the host's own id arrives on another thread
+// than the question. By the call in the entry's payload, Holdpoint must find the question.
 func TestNativeResumeOnAnotherThread(t *testing.T) {
 	entry := `,"resume":[{"interruptId":"ficc_g1","status":"resolved","payload":{"approved":true,"toolCall":{"callId":"g1","name":"delete_file","arguments":{"path":"a.txt"}}}}]`
 	run := func(thread, more string, messages ...string) string {
@@ -475,10 +479,10 @@ func TestNativeResumeOnAnotherThread(t *testing.T) {
 	}
 }
 
-// TestEditedResumeOnAnotherThread: a resume on another thread has a call with other arguments. It
-// must edit the question about the call with the same id and tool. The request must contain the
-// user message of the paused run, under its id. The same principal is not enough, because the
-// answer might be for another question about such a call.
+// TestEditedResumeOnAnotherThread: a resume arrives on another thread than the question, and the
+// call in it has other arguments. It must edit the question about the call with the same id and
+// tool, if the request contains the user message of the paused run under its id. The same principal
+// is not enough, because the answer might be for another question about such a call.
 func TestEditedResumeOnAnotherThread(t *testing.T) {
 	edited := `,"resume":[{"interruptId":"ficc_g1","status":"resolved","payload":{"approved":true,"toolCall":{"callId":"g1","name":"delete_file","arguments":{"path":"z.txt"}}}}]`
 	bare := `{"role":"user","content":"delete a.txt"}`
@@ -541,8 +545,8 @@ func TestEditedResumeOnAnotherThread(t *testing.T) {
 	}
 }
 
-// TestOpenCallOfAnotherUser: a run left a call open to one user, and another user was asked about
-// an equal call. The open call must reach the backend.
+// TestOpenCallOfAnotherUser: the first user was asked about a call. A run of the second user left
+// an equal call open. When the second user continues, this open call must reach the backend.
 func TestOpenCallOfAnotherUser(t *testing.T) {
 	talks := func(thread, user string, messages ...string) string {
 		return strings.Replace(talk(thread, declaresColor, messages...), oldUser, user, 1)
@@ -561,8 +565,8 @@ func TestOpenCallOfAnotherUser(t *testing.T) {
 	}
 }
 
-// TestOpenCallOfAnotherPrincipalsQuestion: another principal was asked about an equal call. This
-// must not remove a call, even if no run is known that left it open.
+// TestOpenCallOfAnotherPrincipalsQuestion: the principal "ann" was asked about a call. If "bob"
+// sends an equal call, it must reach the backend, even if no run is known that left it open.
 func TestOpenCallOfAnotherPrincipalsQuestion(t *testing.T) {
 	declared := `,"tools":[{"name":"pick_color"},{"name":"delete_file"}]`
 	for user, reaches := range map[string]bool{"ann": false, "bob": true} {
@@ -575,9 +579,9 @@ func TestOpenCallOfAnotherPrincipalsQuestion(t *testing.T) {
 	}
 }
 
-// TestOpenCallAskedOnAnotherThreadAfterARestart: a question on another thread was about the call,
-// and Holdpoint was restarted. The index must still lead to the question, so the call must not
-// reach the backend.
+// TestOpenCallAskedOnAnotherThreadAfterARestart: a question on thread t was about a call, and
+// Holdpoint was restarted. Then the call arrives on thread t2. The index must still lead to the
+// question, so the call must not reach the backend.
 func TestOpenCallAskedOnAnotherThreadAfterARestart(t *testing.T) {
 	declared := `,"tools":[{"name":"pick_color"},{"name":"delete_file"}]`
 	g := newTurnRig(t, "auto", [][]string{frontgate(true)}, func(o *Options) { o.StoreInMemory = false })
@@ -590,8 +594,8 @@ func TestOpenCallAskedOnAnotherThreadAfterARestart(t *testing.T) {
 	}
 }
 
-// TestOneQuestionOnTwoThreads: a question is answered on another thread. The desk and the events
-// must have only one question, on the thread that asked.
+// TestOneQuestionOnTwoThreads: a question of one thread is answered on another thread. The desk and
+// the events must show one question only, on the thread that asked it.
 func TestOneQuestionOnTwoThreads(t *testing.T) {
 	var mu sync.Mutex
 	heard := map[string]int{}
@@ -629,8 +633,8 @@ func TestOneQuestionOnTwoThreads(t *testing.T) {
 	}
 }
 
-// TestAnswerOnAnotherThreadAfterARotation: after a key rotation, the principal of the question must
-// still be recognized under the newer key.
+// TestAnswerOnAnotherThreadAfterARotation: a question was recorded under the old key, and the keys
+// were rotated. Under the new key, Holdpoint must still recognize the principal of the question.
 func TestAnswerOnAnotherThreadAfterARotation(t *testing.T) {
 	kept := memory.New(memory.Options{Entries: 100})
 	older := newPairRig(t, 1, gated{}.by(t), func(o *Options) { o.Store = kept })
@@ -645,8 +649,8 @@ func TestAnswerOnAnotherThreadAfterARotation(t *testing.T) {
 }
 
 // TestPairThatNamesAPublishedID: the sample client of the AG-UI SDK reads the interrupt outcome,
-// and answers by a pair (a call with its tool message) with the published id. On any thread, this
-// id must lead to the question.
+// and answers by a pair: a call and its tool message. The pair names the published id of the
+// question. On any thread, Holdpoint must find the question by this id.
 func TestPairThatNamesAPublishedID(t *testing.T) {
 	told := regexp.MustCompile(`"interrupts":\[\{"id":"([^"]+)"`)
 	bare := `{"role":"user","content":"delete a.txt"}`
@@ -686,9 +690,9 @@ func TestPairThatNamesAPublishedID(t *testing.T) {
 	}
 }
 
-// TestOldDecisionOnAnotherThread: a user message follows a decision in the history. The decision
-// must not answer a question of another thread, even if the call, the principal and the first
-// message are the same.
+// TestOldDecisionOnAnotherThread: a history contains a decision, and after it a user message. The
+// decision must not answer a question of another thread, even if the call, the principal and the
+// first message are the same.
 func TestOldDecisionOnAnotherThread(t *testing.T) {
 	words := `{"id":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","role":"user","content":"what time is it"}`
 	asksWords := strings.Replace(words, "what time is it", "delete a.txt once more", 1)
@@ -730,8 +734,9 @@ func TestOldDecisionOnAnotherThread(t *testing.T) {
 	}
 }
 
-// TestSameCallAgainOnAnotherThread: models repeat the ids of calls, so two questions have equal
-// calls. The answer must belong to the question that followed the same user message.
+// TestSameCallAgainOnAnotherThread: models repeat the ids of calls, so two questions are about
+// equal calls. An answer must belong to the question that followed the same user message as the
+// answer.
 func TestSameCallAgainOnAnotherThread(t *testing.T) {
 	turn := append(append([]string{started}, streams("ficc_c1", "request_approval", pairedArgs, "")...), finished)
 	more := `{"id":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","role":"user","content":"delete a.txt once more"}`
@@ -789,8 +794,8 @@ func TestRandomIDs(t *testing.T) {
 	}
 }
 
-// TestOlderPairsAreNotLookedUp: pairs of a call and its answer precede a user message. They must
-// not be looked up in the store, however many there are.
+// TestOlderPairsAreNotLookedUp: a history contains pairs of a call and its answer, and after them a
+// user message. Holdpoint must not look up these pairs in the store, however many there are.
 func TestOlderPairsAreNotLookedUp(t *testing.T) {
 	var mu sync.Mutex
 	var steps []string
@@ -815,8 +820,8 @@ func TestOlderPairsAreNotLookedUp(t *testing.T) {
 	}
 }
 
-// TestResumeNamesOneOfTwoQuestions: two questions are open, and both calls are in the messages
-// without a result. The id in the entry must decide which question the entry answers.
+// TestResumeNamesOneOfTwoQuestions: two questions are open, and the messages contain both calls
+// without a result. The id in the resume entry must decide which question the entry answers.
 func TestResumeNamesOneOfTwoQuestions(t *testing.T) {
 	asking := func(id string) []string {
 		return append(append([]string{started}, streams(id, "request_approval", strings.ReplaceAll(pairedArgs, "ficc_c1", id), "")...), finished)
@@ -838,8 +843,9 @@ func TestResumeNamesOneOfTwoQuestions(t *testing.T) {
 	}
 }
 
-// TestSameCallAgainInOneTurn: the run with the answer asks the same question again, in the same
-// record and after the same user message. The first answer must not answer the second question.
+// TestSameCallAgainInOneTurn: the run that sends the first answer asks the same question again, in
+// the same record and after the same user message. If the client repeats the first answer, it must
+// not answer the second question.
 func TestSameCallAgainInOneTurn(t *testing.T) {
 	g := newPairRig(t, 2)
 	first := []string{inTreeUser, approvalCall(pairedArgs), pairAnswer}
@@ -859,9 +865,9 @@ func TestSameCallAgainInOneTurn(t *testing.T) {
 	}
 }
 
-// TestCancelThatCannotBeSaidOnAnotherThread: a request has new messages, and a cancel of another
-// thread's question. The cancel cannot be sent to the backend. The messages must go to the backend
-// on the thread that the client names.
+// TestCancelThatCannotBeSaidOnAnotherThread: a request on thread t2 has new messages, and a cancel
+// of a question of thread t. The dialect cannot send the cancel to the backend. The new messages
+// must go to the backend on thread t2.
 func TestCancelThatCannotBeSaidOnAnotherThread(t *testing.T) {
 	g := mintedRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
 		if n <= 2 {
@@ -891,9 +897,9 @@ func TestCancelThatCannotBeSaidOnAnotherThread(t *testing.T) {
 	}
 }
 
-// TestOwnThreadAfterARotation: a question was recorded under an older key, and is cancelled from
-// another thread. The new messages in the request with the cancel have a record under the newer
-// key. If they lead to a question, this record must keep it.
+// TestOwnThreadAfterARotation: a question of thread t was recorded under the old key. A request on
+// thread t2 cancels it and has new messages. The record of t2 is under the new key. If the run of
+// the new messages asks a question, the record of t2 must keep this question.
 func TestOwnThreadAfterARotation(t *testing.T) {
 	kept := memory.New(memory.Options{Entries: 100})
 	var minted atomic.Int64
@@ -930,7 +936,7 @@ func TestOwnThreadAfterARotation(t *testing.T) {
 }
 
 // TestRunsAloneMoveWithTheirKey: a run that continues without its client makes its thread busy. If
-// the run moves to another thread, only that thread may be busy.
+// the run moves to another thread, only the other thread may be busy.
 func TestRunsAloneMoveWithTheirKey(t *testing.T) {
 	g := newRig(t, nil)
 	in := agui.RunInput{ThreadID: "t"}
@@ -953,10 +959,10 @@ func TestRunsAloneMoveWithTheirKey(t *testing.T) {
 	}
 }
 
-// TestWordsBesideAnOldAnswerCatchUp: a request has a new message, and repeats the answer to an
-// older question of another thread. On the request's own thread a question was decided meanwhile.
-// The chat and the backend must first get the end of that question, as they would if the new
-// message came alone.
+// TestWordsBesideAnOldAnswerCatchUp: a request on thread t2 has a new message, and repeats the
+// answer to an older question of thread t. Meanwhile a question of t2 was decided and sent. The
+// chat must first get the end of that run, and the backend its messages, as if the new message came
+// alone.
 func TestWordsBesideAnOldAnswerCatchUp(t *testing.T) {
 	for name, resume := range map[string]string{"alone": "", "beside the answer": resumeWith(yes(mintedID("n1", 1)))} {
 		t.Run(name, func(t *testing.T) {
@@ -990,9 +996,9 @@ func TestWordsBesideAnOldAnswerCatchUp(t *testing.T) {
 	}
 }
 
-// TestEntryThatIsGone: the store has forgotten an entry of the index before its question, or cannot
-// read it. An answer on another thread must then be refused as unknown. On the thread that asked,
-// it must be accepted.
+// TestEntryThatIsGone: the store still has a question, but it has lost the entry of the index for
+// it, or cannot read the entry. An answer on another thread must then be refused as unknown. On the
+// thread of the question, the answer must be accepted.
 func TestEntryThatIsGone(t *testing.T) {
 	gone := false
 	g := mintedRig(t, asksOnce, func(o *Options) {
@@ -1009,7 +1015,7 @@ func TestEntryThatIsGone(t *testing.T) {
 	}
 }
 
-// A forgetful store returns records only for the keys for which keeps returns true.
+// A forgetful is a store. It returns records only for the keys for which keeps returns true.
 type forgetful struct {
 	store.Store
 
@@ -1024,8 +1030,8 @@ func (f *forgetful) Load(ctx context.Context, key store.Key, owner string) (stor
 	return rec, err
 }
 
-// TestEntriesLeadToAPause: the store keeps an entry of the index as long as the result of its
-// question. So the store must be able to distinguish such entries from other notes.
+// TestEntriesLeadToAPause: the store must keep an entry of the index as long as the result of the
+// entry's question. So the store must be able to distinguish entries of the index from other notes.
 func TestEntriesLeadToAPause(t *testing.T) {
 	var notes []store.Note
 	g := mintedRig(t, asksOnce, func(o *Options) {
@@ -1042,7 +1048,7 @@ func TestEntriesLeadToAPause(t *testing.T) {
 	}
 }
 
-// A noting store calls note with each note that is written.
+// A noting is a store that calls note with each note that a caller writes.
 type noting struct {
 	store.Store
 
@@ -1056,10 +1062,10 @@ func (s *noting) Do(ctx context.Context, key store.Key, step store.Step) (store.
 	return s.Store.Do(ctx, key, step)
 }
 
-// TestWordsBesideAnOldAnswerOnALockedThread: a request has a new message, and repeats the answer to
-// an older question of another thread. At the backend, the request's own thread still waits for an
-// answer, and would refuse a message. So that question must be cancelled first. Then the new
-// message must go to the backend, as if it came alone.
+// TestWordsBesideAnOldAnswerOnALockedThread: a request on the second thread has a new message, and
+// repeats the answer to an older question of the first thread. The backend still waits for an
+// answer on the second thread, and would refuse a message. So Holdpoint must first cancel the
+// question of the second thread. Then the new message must go to the backend, as if it came alone.
 func TestWordsBesideAnOldAnswerOnALockedThread(t *testing.T) {
 	const (
 		paused = "6f15201c-63b4-4e97-bbe2-90443e19e4b2"

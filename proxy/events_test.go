@@ -203,8 +203,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// wantSent fails the test unless the outbox of the record has exactly those events of told that a
-// step of the store caused.
+// wantSent checks the outbox of the record. told are all events of the test. The outbox must have
+// exactly those that a step of the store caused.
 func wantSent(t *testing.T, s store.Store, key store.Key, told []string) {
 	t.Helper()
 	var want, got []string
@@ -231,9 +231,9 @@ func wantSent(t *testing.T, s store.Store, key store.Key, told []string) {
 	}
 }
 
-// TestAnswerThatCannotBeWrittenDown: the audit is required and cannot be written. The answer must
-// be refused, and the backend must not be called. The question must stay open, and accept an answer
-// when the audit can be written again.
+// TestAnswerThatCannotBeWrittenDown: the audit is required, and Holdpoint cannot write it.
+// Holdpoint must refuse an answer and must not call the backend. The question must stay open. When
+// the audit can be written again, the question must accept an answer.
 func TestAnswerThatCannotBeWrittenDown(t *testing.T) {
 	for _, when := range []string{"before the claim", "behind the claim"} {
 		t.Run(when, func(t *testing.T) {
@@ -269,8 +269,8 @@ type taker func(*event.Event) error
 
 func (f taker) Take(e *event.Event) error { return f(e) }
 
-// TestAuditThatIsNotRequired: an audit that is not required cannot be written. The runs must
-// continue.
+// TestAuditThatIsNotRequired: the audit is not required, and Holdpoint cannot write it. The runs
+// must continue.
 func TestAuditThatIsNotRequired(t *testing.T) {
 	h := &hearer{}
 	h.fails.Store(true)
@@ -281,8 +281,8 @@ func TestAuditThatIsNotRequired(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED RUN_FINISHED")
 }
 
-// TestPauseThatOnlyTimeHasEnded: nobody answered a question in time, and the store reports this.
-// The event must name the thread of the question.
+// TestPauseThatOnlyTimeHasEnded: nobody answered a question in time, and the store reports its end.
+// The event of this end must name the thread of the question.
 func TestPauseThatOnlyTimeHasEnded(t *testing.T) {
 	h := &hearer{}
 	now := testNow
@@ -309,8 +309,8 @@ func TestPauseThatOnlyTimeHasEnded(t *testing.T) {
 	}
 }
 
-// TestDigestsOfEvents: the digests must cover what docs/audit.md says, so that anybody can compute
-// them again from lines with a payload.
+// TestDigestsOfEvents: the digests in events must cover what docs/audit.md says. Then anybody who
+// has audit lines with a payload can compute the digests again.
 func TestDigestsOfEvents(t *testing.T) {
 	h := &hearer{}
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -337,8 +337,8 @@ func TestDigestsOfEvents(t *testing.T) {
 	}
 }
 
-// A tally counts the steps that a store has done, and the events about these steps. A key of both
-// maps is the kind and the id of the pause, such as "claimed p1".
+// A tally counts the steps that a store has done, and the events about these steps. The keys of
+// steps and of events have the same form: a kind and the id of a pause, such as "claimed p1".
 type tally struct {
 	mu     sync.Mutex
 	steps  map[string]int
@@ -352,8 +352,8 @@ func newTally() *tally {
 	return &tally{steps: map[string]int{}, events: map[string]int{}, claims: map[string]bool{}, once: map[string]bool{}}
 }
 
-// did counts a step that was done. If the caller repeats a step under the same name, it was done
-// before, so it is not counted again.
+// did counts a step that the store has done. If a caller repeats a step under the same name, did
+// does not count it again.
 func (c *tally) did(what, pause, name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -407,9 +407,9 @@ func (c *tally) knowsClaim(id string) bool {
 	return c.claims[id]
 }
 
-// wrong returns the differences between the events and the steps, or "". If a step or a reply was
-// lost, an event may be missing, and a doubt may be reported without need. No other event may exist
-// without its step.
+// wrong compares the events with the steps. It returns the first difference, or "". If a step or
+// the reply to a step was lost, an event may be missing, and a doubt may be reported without need.
+// No other event may exist without its step.
 func (c *tally) wrong() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -426,14 +426,15 @@ func (c *tally) wrong() string {
 	return ""
 }
 
-// ended counts the end of each question of the pause p.
+// ended counts an end for each question of the pause p. token distinguishes the steps that cause
+// the end.
 func (c *tally) ended(p *agui.Pause, token string) {
 	for _, i := range p.Interrupts {
 		c.did("ended", p.ID+" "+i.ID, token)
 	}
 }
 
-// finished counts what the step Finish causes for the pause p.
+// finished counts what a step Finish does to the pause p, and the next pause if the step opens one.
 func (c *tally) finished(step store.Finish, p *agui.Pause) {
 	switch step.Result.EndKind {
 	case store.Doubtful:
@@ -480,7 +481,7 @@ func (s countedStore) Do(ctx context.Context, key store.Key, step store.Step) (s
 		}
 	case store.Close:
 		if step.Result.EndKind == store.Doubtful {
-			// counts once, even if a Finish has reported the doubt
+			// Close counts the doubt once, even if a Finish has reported it before.
 			s.tally.did("doubt", step.PauseID, "")
 		} else {
 			s.tally.ended(before.Pause, "closed")

@@ -32,8 +32,9 @@ func (d *weakDialect) keepsFirst() bool {
 	return d.first.Value() != nil
 }
 
-// TestRunKeepsOneExchange: when another exchange of a run, or another run of its stream, has begun,
-// nothing of the first exchange may be kept in memory, because a stream may last for hours.
+// TestRunKeepsOneExchange: a run has had its first exchange, and then the next exchange begins, or
+// the next run of the same stream. Nothing of the first exchange may stay in memory, because a
+// stream may last for hours.
 func TestRunKeepsOneExchange(t *testing.T) {
 	t.Run("of two exchanges", func(t *testing.T) {
 		d := &weakDialect{fakeDialect: &fakeDialect{}}

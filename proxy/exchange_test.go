@@ -17,8 +17,9 @@ import (
 	"holdpoint/translate"
 )
 
-// TestExchangeAfterNoneIsSent: if a dialect sends nothing to the backend for a cancelled answer,
-// the first request that the backend gets contains the new messages.
+// TestExchangeAfterNoneIsSent: a dialect sends nothing to the backend for a cancelled answer. So
+// the next exchange of the run causes the first request to the backend. This request must contain
+// the new messages.
 func TestExchangeAfterNoneIsSent(t *testing.T) {
 	if !child(t) {
 		return
@@ -36,8 +37,9 @@ func TestExchangeAfterNoneIsSent(t *testing.T) {
 	wantTypes(t, got, "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestSecondExchangeAfterAnEndWithoutItsBlankLine: the last frame of the first stream lacks its
-// blank line, and the frames of the second stream must still be separate.
+// TestSecondExchangeAfterAnEndWithoutItsBlankLine: a run has two exchanges. The last frame of the
+// first stream lacks its blank line. The client must still get this frame and the frames of the
+// second stream as separate frames.
 func TestSecondExchangeAfterAnEndWithoutItsBlankLine(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {
@@ -59,8 +61,9 @@ func TestSecondExchangeAfterAnEndWithoutItsBlankLine(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestSecondExchangeGoesToTheClientsPath: if the Out of a second request has no Path and no Header,
-// the request uses the client's path and headers, not those of the first request.
+// TestSecondExchangeGoesToTheClientsPath: if the Out of the second exchange has no Path and no
+// Header, the second request must use the path and the headers of the client, and not those of the
+// first request.
 func TestSecondExchangeGoesToTheClientsPath(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
@@ -76,8 +79,8 @@ func TestSecondExchangeGoesToTheClientsPath(t *testing.T) {
 	}
 }
 
-// TestEndIsCalledOnce: End is called once, even if the client leaves between the terminal event and
-// the end of the backend's stream.
+// TestEndIsCalledOnce: Holdpoint must call the End of a run once, even if the client leaves after
+// the terminal event and before the end of the backend's stream.
 func TestEndIsCalledOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ends := 0
@@ -96,9 +99,9 @@ func TestEndIsCalledOnce(t *testing.T) {
 	})
 }
 
-// TestAskedOnceMore: a dialect may send a further request, which asks the backend whether it still
+// TestAskedOnceMore: a dialect may send a second request, which asks the backend whether it still
 // waits for the answer. Whatever the backend replies, the question must be open exactly once
-// afterwards, and no answer may be sent again.
+// afterwards, and Holdpoint must not send an answer again.
 func TestAskedOnceMore(t *testing.T) {
 	snapshots := []string{`{"type":"STATE_SNAPSHOT","snapshot":{}}`, `{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `]}`}
 	a, b := onInterrupt(hexA, `{"q":"A"}`), onInterrupt(hexB, `{"q":"B"}`)
@@ -156,7 +159,7 @@ func TestAskedOnceMore(t *testing.T) {
 }
 
 // TestSecondExchangeHasTheHeadersOfTheFirst: if the client sends no User-Agent, the backend must
-// get none, neither in the first request nor in the second.
+// get no User-Agent either, in the first request and in the second.
 func TestSecondExchangeHasTheHeadersOfTheFirst(t *testing.T) {
 	g := newRig(t, asksOnce, func(o *Options) { o.Dialect = prepDialect{&fakeDialect{}} })
 	for n, more := range []string{"", resumeWith(yes("n1~id1"))} {
@@ -176,8 +179,8 @@ func TestSecondExchangeHasTheHeadersOfTheFirst(t *testing.T) {
 	}
 }
 
-// TestEndedPauses: a dialect gets the earlier pauses of the thread, however they ended. They
-// include a pause that the current request gives up.
+// TestEndedPauses: a dialect must get the earlier pauses of the thread, however they ended. They
+// include the pause that the current request gives up.
 func TestEndedPauses(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		sendStream(w, streamOf(started, strings.ReplaceAll(asks, "n1", fmt.Sprint("n", n))))
@@ -206,8 +209,9 @@ func TestEndedPauses(t *testing.T) {
 	}
 }
 
-// chain returns an end function for a fakeDialect whose runs continue with the exchanges of list,
-// one after another. It makes each Exchange anew, because its Run is used once.
+// chain returns an end function for a fakeDialect. With it, a run continues with the exchanges of
+// list, one after another. The function makes each Exchange anew, because the Run of an Exchange is
+// used once.
 func chain(list ...translate.Out) func(n int, e translate.End) (translate.Result, error) {
 	return func(n int, e translate.End) (translate.Result, error) {
 		if n <= len(list) && e.Event.Type == agui.RunFinished && !e.Event.Get("outcome").Exists() {
@@ -253,9 +257,10 @@ func TestExchangesAreAlike(t *testing.T) {
 	}
 }
 
-// TestAnswersAmongManyExchanges: all requests of a run together decide how its claim ends. The
-// pause is open again only if a single request had the answers and the backend refused that
-// request.
+// TestAnswersAmongManyExchanges: a run sends several requests to the backend, and the last one
+// fails. The pause must be open again if no request had the answers, or if the failed request was
+// the only one that had them. Otherwise the pause must end: if the failed request had answers, in
+// doubt.
 func TestAnswersAmongManyExchanges(t *testing.T) {
 	plain, resumes := translate.Out{}, translate.Out{Resumes: true}
 	for name, c := range map[string]struct {
@@ -294,8 +299,8 @@ func TestAnswersAmongManyExchanges(t *testing.T) {
 	}
 }
 
-// A stepsDialect is a fakeDialect whose first request of a resume has the answers only if the field
-// first is set.
+// A stepsDialect is a fakeDialect. The first request of a resume has the answers only if first is
+// true.
 type stepsDialect struct {
 	*fakeDialect
 	first bool
@@ -307,8 +312,8 @@ func (d stepsDialect) Begin(r *translate.Request) (translate.Out, translate.Run,
 	return out, run, err
 }
 
-// TestExchangesEnd: if a dialect asks for another request after each request, Holdpoint ends the
-// run with UPSTREAM_STATUS.
+// TestExchangesEnd: after each exchange, a dialect asks for another exchange. Holdpoint must end
+// the run with UPSTREAM_STATUS.
 func TestExchangesEnd(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, asks)) })
 	g.do(input("t", "r1", ""))

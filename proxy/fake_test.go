@@ -43,12 +43,12 @@ const (
 // own, so that these tests do not depend on the format of a real backend. A test sets the fields
 // that it needs.
 type fakeDialect struct {
-	// reads returns the payload if m answers i, else "".
+	// reads returns the payload if the message m answers the interrupt i, and "" otherwise.
 	reads func(m agui.Message, i agui.Interrupt) (payload string)
 	keys  []string // the Keys of each question
 	begin func(r *translate.Request) (translate.Out, error)
 	event func(ev agui.Event, emit func(agui.Event)) error
-	// end gets in n the number of the exchange in the run, from 1.
+	// The parameter n of end is the number of the exchange in the run, from 1.
 	end func(n int, e translate.End) (translate.Result, error)
 	bug func(method string) error // called first by Answers, Begin and End; it may panic
 }
@@ -68,8 +68,8 @@ func (d *fakeDialect) Answers(in agui.RunInput, p agui.Pause) ([]agui.Answer, er
 	return list, nil
 }
 
-// Replies returns the native approvals and all other tool messages. It sets Keep for a pair of
-// request_approval.
+// Replies returns the native approvals and all other tool messages. For a pair of request_approval
+// (a call and its tool message), it sets Keep.
 func (d *fakeDialect) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		paired := map[int]bool{}
@@ -91,8 +91,8 @@ func (d *fakeDialect) Replies(in agui.RunInput, _ string) iter.Seq[translate.Rep
 	}
 }
 
-// approvalsIn returns the native approvals in the messages of in. It reads them like a dialect
-// whose own backend has no such approvals.
+// approvalsIn returns the native approvals in the messages of in. It reads them with the dialect
+// agui, whose own backends have no native approvals.
 func approvalsIn(in agui.RunInput) []translate.Reply {
 	return slices.Collect(strayReader().Replies(in, strayReader().Name()))
 }
@@ -292,8 +292,8 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// wait returns the buffer's text as soon as the function is returns true for it. It checks the text
-// after each write, and fails the test after a minute without a write.
+// wait returns the text of the buffer as soon as is(text) is true. It checks the text after each
+// write, and fails the test after a minute without a write.
 func (l *lockedBuffer) wait(t *testing.T, what string, is func(text string) bool) string {
 	t.Helper()
 	for {
@@ -315,7 +315,8 @@ func (l *lockedBuffer) wait(t *testing.T, what string, is func(text string) bool
 	}
 }
 
-// ended waits until the log has the ends of this many runs, and returns its text.
+// ended waits until the log says of this many runs that they have ended, and returns the text of
+// the log.
 func (l *lockedBuffer) ended(t *testing.T, runs int) string {
 	t.Helper()
 	return l.wait(t, fmt.Sprintf("not %d runs that have ended", runs), func(text string) bool { return strings.Count(text, `msg="run ended"`) >= runs })
@@ -417,7 +418,7 @@ func wantTypes(t *testing.T, got, want string) {
 	}
 }
 
-// until calls the function is until it returns true, and fails the test after a minute. It is for
+// until calls is until it returns true, and fails the test after a minute. Use it to wait for
 // something that another goroutine of a real server does.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()

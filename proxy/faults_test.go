@@ -9,8 +9,8 @@ import (
 
 var errDead = errors.New("the process is dead")
 
-// A mortal is a replica that a test can kill as kill -9 does. After that, none of its calls reaches
-// the store.
+// A mortal is a replica that a test can kill as kill -9 does. None of the calls of a killed replica
+// reaches the store.
 type mortal struct {
 	*Handler
 	dead atomic.Bool

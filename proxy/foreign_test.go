@@ -20,8 +20,9 @@ import (
 )
 
 // A foreignDialect is a fakeDialect whose backend does not send AG-UI, but lines of text. The line
-// `asks` becomes a pause, `ends` the end of the run, `fails` an error of Decode, and `many` a text,
-// the end of the run and another text. Any other line becomes a text.
+// `asks` becomes a pause, the line `ends` the end of the run, and the line `fails` an error of
+// Decode. The line `many` becomes a text, the end of the run and a second text. Any other line
+// becomes a text.
 type foreignDialect struct {
 	fakeDialect
 	untaken bool
@@ -219,8 +220,8 @@ func TestForeignRequest(t *testing.T) {
 	}
 }
 
-// TestForeignPlaces: the paths of an agent that does not speak AG-UI accept only a RunAgentInput.
-// On other paths Holdpoint forwards every request, even a run.
+// TestForeignPlaces: on the paths of an agent that does not speak AG-UI, Holdpoint must accept only
+// a RunAgentInput. On other paths it must forward every request, even a run.
 func TestForeignPlaces(t *testing.T) {
 	for _, c := range []struct {
 		method, path, body string
@@ -255,7 +256,8 @@ func TestForeignPlaces(t *testing.T) {
 	}
 }
 
-// TestForeignPlacesShareARecord: on two paths of one agent, a thread has one record.
+// TestForeignPlacesShareARecord: one agent has two paths. A thread must have the same record on
+// both.
 func TestForeignPlacesShareARecord(t *testing.T) {
 	g := newForeignRig(t, &foreignDialect{}, answers("application/x-ndjson", "asks\n"))
 	wantTypes(t, g.do(input("t", "r", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
@@ -295,9 +297,9 @@ func TestForeignUntaken(t *testing.T) {
 	}
 }
 
-// TestReadOn: the dialect says by ReadOn that its backend continues without a reader. If the
-// backend asks after the client has left, the question is kept. Until the run ends, the thread
-// accepts no other run.
+// TestReadOn: by ReadOn, the dialect says that its backend continues without a reader. The client
+// leaves, and then the backend asks. Holdpoint must keep the question. Until the run ends, the
+// thread must accept no other run.
 func TestReadOn(t *testing.T) {
 	d := &foreignDialect{}
 	d.begin = func(*translate.Request) (translate.Out, error) { return translate.Out{ReadOn: true}, nil }
@@ -331,9 +333,9 @@ func TestReadOn(t *testing.T) {
 	}
 }
 
-// TestReadOnAsksWhileAnotherIsJudged: a run whose client has left may raise a question while
-// another run of the thread is being judged. The other run must not be sent to the backend while
-// the question is open.
+// TestReadOnAsksWhileAnotherIsJudged: while Holdpoint judges the second run of a thread, the first
+// run, whose client has left, asks a question. Holdpoint must not send the second run to the
+// backend while the question is open.
 func TestReadOnAsksWhileAnotherIsJudged(t *testing.T) {
 	d := &foreignDialect{}
 	d.begin = func(*translate.Request) (translate.Out, error) { return translate.Out{ReadOn: true}, nil }
@@ -377,8 +379,8 @@ func TestReadOnAsksWhileAnotherIsJudged(t *testing.T) {
 	}
 }
 
-// A loads is a store that calls the function after when it has loaded a record. So a test can
-// change the record before the caller of Load uses it.
+// A loads is a store that calls after when it has loaded a record. So a test can change the record
+// before the caller of Load uses it.
 type loads struct {
 	store.Store
 	after func()
@@ -390,8 +392,8 @@ func (l *loads) Load(ctx context.Context, key store.Key, owner string) (store.Re
 	return rec, err
 }
 
-// TestFailedPausesAreTold: a dialect gets the ended pauses of the thread. Failed must be set if the
-// run with the answers failed.
+// TestFailedPausesAreTold: a dialect gets the ended pauses of the thread. If the run that sent the
+// answers to a pause failed, Failed of this pause must be true.
 func TestFailedPausesAreTold(t *testing.T) {
 	for end, want := range map[string]bool{"ends\n": false, "fails\n": true, "": true} {
 		d := &foreignDialect{}
@@ -415,8 +417,8 @@ func TestFailedPausesAreTold(t *testing.T) {
 	}
 }
 
-// TestMethodsInLowerCaseAreJudged: werkzeug (the library under Flask) converts a method to upper
-// case. So Holdpoint must judge a request whose method is in lower case like one in upper case.
+// TestMethodsInLowerCaseAreJudged: werkzeug (the library under Flask) converts the method of a
+// request to upper case. So Holdpoint must judge the method "post" like "POST".
 func TestMethodsInLowerCaseAreJudged(t *testing.T) {
 	native := `{"prompt":[{"interruptResponse":{"interruptId":"a","response":"y"}}]}`
 	for name, c := range map[string]struct {
@@ -434,9 +436,9 @@ func TestMethodsInLowerCaseAreJudged(t *testing.T) {
 	}
 }
 
-// TestFailedPausesAreToldAfterTheReplayTime: if the run with the answers failed, the dialect must
-// still get the ended pause after the replay time, because the answers may still take effect. The
-// record no longer has the questions of that pause.
+// TestFailedPausesAreToldAfterTheReplayTime: the run with the answers failed, and the replay time
+// has passed. The dialect must still get the ended pause, because the answers may still take
+// effect. The record no longer has the questions of that pause.
 func TestFailedPausesAreToldAfterTheReplayTime(t *testing.T) {
 	for end, want := range map[string]int{"ends\n": 0, "fails\n": 1, "": 1} {
 		d := &foreignDialect{}

@@ -8,7 +8,7 @@ import (
 )
 
 // An agentFrameworkScenario knows what Holdpoint may remove from a stream of Microsoft Agent
-// Framework, and what it may add. It knows the events from the recordings, not from the code of
+// Framework, and what Holdpoint may add to it. It is based on the recordings, not on the code of
 // translate/agentframework.
 type agentFrameworkScenario struct{ s scenario }
 
@@ -16,9 +16,9 @@ func (s scenario) agentFramework() agentFrameworkScenario { return agentFramewor
 
 func (s scenario) isAgentFramework() bool { return s.Folder() == "agent-framework" }
 
-// renamedKeys returns the keys of a request whose values Holdpoint may change. Microsoft Agent
-// Framework may get another thread id. Mastra gets run ids that Holdpoint makes. TanStack AI gets
-// the id of the run that asked as the parent.
+// renamedKeys returns the keys of a request whose values Holdpoint may change. For Microsoft Agent
+// Framework, this is the thread id. For Mastra, it is the run id, which Holdpoint makes. For
+// TanStack AI, it is the parent, for which Holdpoint sends the id of the run that asked.
 func (s scenario) renamedKeys() []string {
 	switch {
 	case s.isAgentFramework():
@@ -31,8 +31,8 @@ func (s scenario) renamedKeys() []string {
 	return nil
 }
 
-// synthetic returns the ids of the calls that are only questions. It reads the backend's streams of
-// the turns 1 to turn.
+// synthetic returns the ids of the calls that exist only to ask a question. It reads the streams of
+// the backend from turn 1 up to the given turn.
 func (a agentFrameworkScenario) synthetic(turn int) []string {
 	var ids []string
 	for n := 1; n <= turn; n++ {
@@ -48,14 +48,15 @@ func (a agentFrameworkScenario) synthetic(turn int) []string {
 	return ids
 }
 
-// asked returns the ids of the calls that a question was about. It reads the backend's streams of
-// the turns 1 to turn.
+// asked returns the ids of the calls that a question was about. It also returns calls of earlier
+// turns that may wait together with such a call. It reads the streams of the backend from turn 1 up
+// to the given turn.
 func (a agentFrameworkScenario) asked(turn int) (calls []string) {
 	for n := 1; n <= turn; n++ {
 		for _, f := range backendFrames(a.s, n) {
 			ev := gjson.Parse(f.data)
 			if ev.Get("type").Str == "TOOL_CALL_START" && n < turn {
-				// it may wait beside the call in question
+				// This call may wait together with the call in question.
 				calls = append(calls, ev.Get("toolCallId").Str)
 			}
 			calls = append(calls, ev.Get("value.function_call.call_id").Str, gjson.Parse(ev.Get("delta").Str).Get("function_call_id").Str)
@@ -100,18 +101,19 @@ func (a agentFrameworkScenario) gone(turn int, ev gjson.Result, got string) bool
 	case "RUN_ERROR": // of an exchange that the client does not see
 		return strings.HasPrefix(ev.Get("code").Str, "APPROVAL_RESUME_") || strings.HasPrefix(ev.Get("code").Str, "WORKFLOW_RESUME_") ||
 			strings.Contains(got, "BACKEND_LOST_INTERRUPT") || strings.Contains(got, "RUN_FINISHED")
-	// dropped beside a question or an answer, because other events contain all of it
+	// Holdpoint drops it beside a question or an answer, because other events contain all of it.
 	case "MESSAGES_SNAPSHOT":
-		// the backend's own history, which ordinary runs send
+		// stored: the snapshot is the backend's own history, which the backend also sends in
+		// ordinary runs.
 		stored := strings.Contains(ev.Raw, "function_call_id")
 		return (stored || len(a.asked(turn)) > 0) && a.otherwise(turn, ev, got)
 	}
 	return false
 }
 
-// otherwise reports whether the client has the contents of a snapshot of the backend from other
-// events or from its requests. It does not compare calls that only ask a question, and the answers
-// to them.
+// otherwise reports whether the client has the contents of a snapshot in another way: from other
+// events or from its own requests. It leaves out calls that exist only to ask a question, and the
+// answers to these calls.
 func (a agentFrameworkScenario) otherwise(turn int, snapshot gjson.Result, got string) bool {
 	synthetic, asked := a.synthetic(turn), a.asked(turn)
 	known := got
@@ -161,7 +163,7 @@ func (a agentFrameworkScenario) made(turn int, ev gjson.Result) bool {
 	return false
 }
 
-// inSnapshot reports whether a snapshot of the backend contains the result that ev has.
+// inSnapshot reports whether a snapshot of the backend contains the same result as the event ev.
 func (a agentFrameworkScenario) inSnapshot(turn int, ev gjson.Result) bool {
 	for _, f := range backendFrames(a.s, turn) {
 		for _, m := range gjson.Get(f.data, "messages").Array() {
@@ -173,7 +175,8 @@ func (a agentFrameworkScenario) inSnapshot(turn int, ev gjson.Result) bool {
 	return false
 }
 
-// late reports whether ev belongs to a text that may follow the results of a later exchange.
+// late reports whether ev belongs to a text of the backend in a turn with several exchanges. Such a
+// text may follow the results of a later exchange.
 func (a agentFrameworkScenario) late(turn int, ev gjson.Result) bool {
 	if len(a.s.Answers(turn)) < 2 || !strings.HasPrefix(ev.Get("type").Str, "TEXT_MESSAGE_") {
 		return false
@@ -181,8 +184,8 @@ func (a agentFrameworkScenario) late(turn int, ev gjson.Result) bool {
 	return slices.ContainsFunc(backendFrames(a.s, turn), func(f backendFrame) bool { return f.data == ev.Raw })
 }
 
-// told reports whether the backend sent the event in an earlier turn. A client that gets questions
-// in the backend's own form gets such an event again.
+// told reports whether the backend sent ev in an earlier turn. A client that gets questions in the
+// backend's own form gets such an event again.
 func (a agentFrameworkScenario) told(turn int, ev gjson.Result) bool {
 	for n := 1; n < turn; n++ {
 		if slices.ContainsFunc(backendFrames(a.s, n), func(f backendFrame) bool { return f.data == ev.Raw }) {

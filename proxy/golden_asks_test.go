@@ -7,13 +7,15 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// This file checks what a dialect may add to a stream and leave out if its backend asks by a tool
-// call. It judges by the bytes on the wire, not by the code of the dialects.
+// This file is for dialects whose backend asks by a tool call. It checks what such a dialect may
+// add to a stream, and what it may leave out. It judges by the bytes on the wire, not by the code
+// of the dialects.
 
-// toldAnswer reports whether ev, a TOOL_CALL_RESULT, is the answer to a question that was a tool
-// call. Then its messageId begins with the id of the call, and its content equals the tool message
-// for that call that the backend got. sent are the requests that the backend got. The scenario's
-// parts cannot be used, because -update has not written them yet.
+// toldAnswer reports whether ev, a TOOL_CALL_RESULT, shows the client the answer to a question that
+// was a tool call. Then its messageId begins with the id of the call, and its content is also in
+// the tool message for this call in the backend's first request. sent are the requests that the
+// backend got in this test. toldAnswer cannot use the parts of the scenario, because -update may
+// not have written them yet.
 func toldAnswer(sent [][]byte, ev gjson.Result) bool {
 	if len(sent) == 0 || !strings.HasPrefix(ev.Get("messageId").Str, ev.Get("toolCallId").Str+"~") {
 		return false

@@ -14,9 +14,9 @@ import (
 	golden "holdpoint/internal/scenario"
 )
 
-// A delivery is a way in which the backend's bytes arrive. Without hops they come through a
-// RoundTripper, and each Read returns exactly one piece. With hops they come through two real HTTP
-// connections.
+// A delivery is a way in which the bytes of the backend arrive. If hops is false, they come through
+// a RoundTripper, and each Read returns exactly one piece. If hops is true, they come through two
+// real HTTP connections.
 type delivery struct {
 	name  string
 	hops  bool
@@ -63,8 +63,8 @@ func withBeats(b []byte) []byte {
 	return bytes.ReplaceAll(b, blank, append(bytes.Clone(blank), beat...))
 }
 
-// A backend sends the responses in a scenario's parts, and keeps the requests that it got. The
-// second exchange of turn N has the parts N.upstream-2.sse and N.upstream-2.json.
+// A backend sends the responses that are parts of a scenario, and keeps the requests that it gets.
+// For the second exchange of turn N, the parts are N.upstream-2.sse and N.upstream-2.json.
 type backend struct {
 	s    scenario
 	d    delivery
@@ -72,7 +72,7 @@ type backend struct {
 	sent [][]byte
 	head [][]byte // the head of each request, see headOf
 	over bool     // more requests came than the turn has responses
-	// says, if set, returns a changed response in place of file.
+	// says, if not nil, returns the response to send instead of file.
 	says func(turn, exchange int, file []byte) []byte
 
 	streamed bool // a response was a stream with more than one frame
@@ -110,8 +110,8 @@ func refusalOf(stream []byte) string {
 	return ""
 }
 
-// answer records the request r and returns the part with the response. It returns false if the turn
-// has no more responses.
+// answer records the request r, and returns the part of the scenario with its response. It returns
+// false if the turn has no more responses.
 func (b *backend) answer(r *http.Request) ([]byte, bool) {
 	body, _ := io.ReadAll(r.Body)
 	b.sent, b.head = append(b.sent, body), append(b.head, headOf(r))
@@ -128,8 +128,8 @@ func (b *backend) answer(r *http.Request) ([]byte, bool) {
 	return stream, true
 }
 
-// pieces cuts a stream into the pieces in which the delivery sends it. cut reports that the
-// connection breaks after the last piece.
+// pieces cuts a stream into the pieces in which the delivery sends it. cut is true if the
+// connection must break after the last piece.
 func (d delivery) pieces(stream []byte) (list [][]byte, cut bool) {
 	stream, cut = bytes.CutSuffix(stream, []byte(golden.Cut))
 	if d.frame != nil {
@@ -238,8 +238,8 @@ func (p *pieceReader) Read(b []byte) (int, error) {
 
 func (p *pieceReader) Close() error { return nil }
 
-// plainAnswer parses a response that is not a stream of AG-UI: a line "HTTP 429", header lines, an
-// empty line, the body.
+// plainAnswer parses a response that is not a stream of AG-UI. Such a part of a scenario has a line
+// like "HTTP 429", then header lines, an empty line and the body.
 func plainAnswer(part []byte) (status int, header http.Header, body []byte, ok bool) {
 	r := golden.ReadAnswer(part)
 	if r.Header == nil {
@@ -251,7 +251,7 @@ func plainAnswer(part []byte) (status int, header http.Header, body []byte, ok b
 	return r.Status, r.Header, body, true
 }
 
-// httpAnswer returns a response in the form that plainAnswer parses. Of the headers it has only
+// httpAnswer returns a response in the form that plainAnswer parses. It keeps only the headers
 // Content-Type, Retry-After and WWW-Authenticate.
 func httpAnswer(res *http.Response, body []byte) []byte {
 	b := fmt.Appendf(nil, "HTTP %d\n", res.StatusCode)

@@ -21,9 +21,10 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// TestGoldenBehindHoldpoint: Holdpoint's output is AG-UI, so a Holdpoint in front of another
-// Holdpoint must change only the ids. The outer Holdpoint uses the agui dialect and shows the
-// outcome. It also sends a CUSTOM event if the inner Holdpoint sends one.
+// TestGoldenBehindHoldpoint: the output of Holdpoint is AG-UI. So if an outer Holdpoint stands
+// before an inner Holdpoint, the outer one must change only the ids. The outer Holdpoint uses the
+// dialect agui and shows the outcome. It also sends a CUSTOM event if the inner Holdpoint sends
+// one.
 func TestGoldenBehindHoldpoint(t *testing.T) {
 	failing := knownFailing(t)
 	for _, s := range someScenarios(t, 0) {
@@ -61,10 +62,11 @@ func outer(t *testing.T, s scenario, c *clock, client proxy.Client, inner http.R
 // outerMark is the suffix that the outer Holdpoint adds to the ids of the inner Holdpoint.
 const outerMark = "outer"
 
-// unmarked returns the stream of the outer Holdpoint with the ids of the inner Holdpoint.
+// unmarked returns a stream of the outer Holdpoint, with the ids as the inner Holdpoint made them.
 func unmarked(stream []byte) []byte { return bytes.ReplaceAll(stream, []byte("~"+outerMark), nil) }
 
-// marked returns a request whose resume array has the ids of the outer Holdpoint.
+// marked returns a request for the outer Holdpoint: the ids in its resume array have the suffix of
+// the outer Holdpoint.
 func marked(t *testing.T, body []byte) []byte {
 	t.Helper()
 	for n, entry := range gjson.GetBytes(body, "resume").Array() {
@@ -82,12 +84,13 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// feedOuter sends every expected stream through an outer Holdpoint that does not know the thread.
-// The request has no messages, so Holdpoint can make a snapshot only from the stream.
+// feedOuter sends each stream that the scenario expects through an outer Holdpoint that does not
+// know the thread. The request has no messages, so the outer Holdpoint can make a snapshot only
+// from the stream.
 func feedOuter(t *testing.T, s scenario) {
 	if s.env["HOLDPOINT_CLIENT"] == "native" || s.env["HOLDPOINT_TRANSCRIPT_BYTES"] != "" || strings.HasPrefix(s.Name, "contract/resume-without-messages-") {
-		// native clients get the backend's own form; the others would get a snapshot that the
-		// scenario lacks
+		// Native clients get the backend's own form. In the other two cases, the client would get a
+		// snapshot that the scenario does not have.
 		return
 	}
 	for turn := 1; turn <= s.Turns; turn++ {
@@ -116,9 +119,10 @@ func feedOuter(t *testing.T, s scenario) {
 	}
 }
 
-// playChain plays a scenario through one Holdpoint, and through an outer and an inner Holdpoint in
-// a row. The client reads the outcome. Both ways must give the same bytes. If both refuse a
-// payload, they may give different reasons. playChain ends early where the two may differ:
+// playChain plays a scenario twice: through one Holdpoint alone, and through a chain of an outer
+// and an inner Holdpoint. The client reads the outcome. Both ways must give the same bytes. If both
+// refuse a payload, they may give different reasons. playChain stops early in the cases in which
+// the alone Holdpoint and the chain may differ:
 //
 //   - The client answers in a backend's own form, which the outer Holdpoint does not know.
 //   - A question was lost. Only the outer Holdpoint still has that question.
@@ -174,16 +178,16 @@ func playChain(t *testing.T, s scenario) {
 	}
 }
 
-// withoutReason returns a stream without the reason why a payload was refused, because each dialect
-// has its own texts, and long ones are cut. The client still gets the same questions with the same
-// text for a person.
+// withoutReason returns a stream without the reason for which a payload was refused. Each dialect
+// has its own texts of reasons, and long texts are cut. The questions and their texts for a person
+// stay in the stream.
 func withoutReason(stream []byte) []byte { return refusedReason.ReplaceAll(stream, []byte(`$1""`)) }
 
 var refusedReason = regexp.MustCompile(`("refusal":\{"code":"INVALID_PAYLOAD","text":"(?:\\.|[^"\\])*","detail":|"type":"RUN_ERROR","message":)"(?:\\.|[^"\\])*"`)
 
-// inOwnForm reports whether a request may contain an answer in a backend's own form:
-// command.resume, a resume object, a tool message at the end, or anywhere an answer to
-// request_approval or function_approvals.
+// inOwnForm reports whether a request may contain an answer in a backend's own form. These forms
+// are command.resume, a resume object and a tool message at the end. An answer to request_approval
+// or to function_approvals may be anywhere in the request.
 func inOwnForm(body []byte) bool {
 	resume, messages := gjson.GetBytes(body, "resume"), gjson.GetBytes(body, "messages").Array()
 	return gjson.GetBytes(body, "forwardedProps.command").Exists() || gjson.GetBytes(body, "forwardedProps.resume").Exists() ||

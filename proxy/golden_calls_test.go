@@ -20,8 +20,9 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// otherCalls are functions that change a call in the messages of a resume, so that it is not the
-// call of the question. The parameter call is the JSON of a call that the open pause asks about.
+// otherCalls are functions that change a call in the messages of a resume. The changed call is no
+// longer the call in question. The parameter of each function is the JSON of a call that the open
+// pause asks about.
 var otherCalls = map[string]func(call string) string{
 	"other arguments": func(call string) string { return set(call, "function.arguments", `"{\"path\":\"/etc/passwd\"}"`) },
 	"another tool":    func(call string) string { return set(call, "function.name", `"wipe_disk"`) },
@@ -41,7 +42,7 @@ func set(json, path, value string) string {
 	return out
 }
 
-// TestGoldenCallsAreAsAsked plays every resume of every scenario with changed calls in its
+// TestGoldenCallsAreAsAsked plays every resume of every scenario again, with changed calls in its
 // messages. The backend and the client must get the same as with the original calls.
 func TestGoldenCallsAreAsAsked(t *testing.T) {
 	if proxy.Brief() {
@@ -60,7 +61,8 @@ func TestGoldenCallsAreAsAsked(t *testing.T) {
 	}
 	t.Log("resumes with other calls, by folder:", tried)
 	for _, name := range dialects.All().Names() {
-		// With Strands' servers, a question names a call that the client's messages do not contain.
+		// Strands' servers ask about a call that is not in the messages of the client, so they have
+		// no such resume.
 		if name != auto.Name && tried[name] == 0 && asksAboutCalls(t, name) {
 			t.Errorf("%s: no resume of its scenarios has a call in its messages", name)
 		}
@@ -86,8 +88,8 @@ func asksAboutCalls(t *testing.T, dialect string) bool {
 	})
 }
 
-// playOther plays a scenario twice. The second time, other changes the calls in its resumes. It
-// returns the number of changed calls.
+// playOther plays a scenario twice at the same time. In one of the two, the function other changes
+// the calls in the resumes. playOther returns the number of turns in which a call was changed.
 func playOther(t *testing.T, s scenario, name string, other func(string) string) (changed int) {
 	t.Helper()
 	honest, hostile := newStage(t, s, delivery{}), newStage(t, s, delivery{})
@@ -138,8 +140,8 @@ func (st *stage) asked() map[string]bool {
 	return ids
 }
 
-// withOther returns body with each call whose id is in ids replaced by what other returns for it,
-// and the number of replacements.
+// withOther replaces each call in body whose id is in ids by what other returns for the call.
+// changes is the number of replaced calls.
 func withOther(body []byte, ids map[string]bool, other func(string) string) (out []byte, changes int) {
 	var compact bytes.Buffer
 	if json.Compact(&compact, body) != nil {
@@ -154,13 +156,12 @@ func withOther(body []byte, ids map[string]bool, other func(string) string) (out
 }
 
 // sameJSON reports whether every parser reads the same from two bodies. It ignores the member "was"
-// of calls, which no parser reads.
+// of a call, which no parser reads.
 func sameJSON(a, b []byte) bool {
 	return bytes.Equal(agui.Canonical(withoutMade(a)), agui.Canonical(withoutMade(b)))
 }
 
-// withoutMade returns a body without the member "was", which "with duplicates" adds to calls beside
-// "function".
+// withoutMade returns a body without the member "was" of its calls.
 func withoutMade(body []byte) []byte {
 	text := string(body)
 	for n, m := range gjson.Get(text, "messages").Array() {

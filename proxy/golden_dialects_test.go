@@ -35,9 +35,10 @@ func TestScenariosCoverEveryDialect(t *testing.T) {
 	for n := range names {
 		names[n] = strings.ReplaceAll(names[n], "-", "") // the name of a package has no "-"
 	}
-	// the package of the dialect agui, because internal/agui exists
+	// "standard" is the package of the dialect agui. It has another name because internal/agui
+	// exists.
 	names = append(names, "standard")
-	// these contain no dialect
+	// These folders contain no dialect.
 	rooms := []string{"dialects", "dialecttest", "internal", "kit", "yesno"}
 	for _, f := range folders {
 		if f.IsDir() && !slices.Contains(rooms, f.Name()) && !slices.Contains(names, f.Name()) {

@@ -10,8 +10,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// headOf returns the first line of a request and the headers that a foreign dialect may set, in the
-// format of the part N.upstream.head.
+// headOf returns the first line of a request, and the headers that a dialect may set for a backend
+// that does not speak AG-UI. They have the format of the part N.upstream.head.
 func headOf(r *http.Request) []byte {
 	b := fmt.Appendf(nil, "%s %s\n", r.Method, r.URL.RequestURI())
 	var names []string
@@ -28,7 +28,7 @@ func headOf(r *http.Request) []byte {
 }
 
 // foreignPieces cuts a response that is not an event stream into the pieces in which the delivery
-// sends it. Between two objects of NDJSON, the delivery may add line ends and empty lines.
+// sends it. In NDJSON, the delivery may change the line ends or add empty lines.
 func (d delivery) foreignPieces(mediaType string, body []byte) (list [][]byte, cut bool) {
 	switch {
 	case mediaType != "application/x-ndjson":
@@ -41,8 +41,8 @@ func (d delivery) foreignPieces(mediaType string, body []byte) (list [][]byte, c
 	return d.pieces(body)
 }
 
-// lintForeign checks a request to a backend that does not speak AG-UI. The dialect writes the body
-// in the backend's format, but it must not contain more approvals than the client gave.
+// lintForeign checks the requests to a backend that does not speak AG-UI. The dialect writes their
+// bodies in the backend's format. A body must not contain more approvals than the client gave.
 func lintForeign(request []byte, sent [][]byte) (complaints []string) {
 	resume := gjson.GetBytes(request, "resume")
 	for _, body := range sent {

@@ -9,8 +9,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// lint checks what clients of every version require of a stream. It follows the protocol's
-// specification and does not use internal/agui, so that a mistake there cannot hide itself.
+// lint checks a stream against what clients of all versions require. It follows the protocol's
+// specification and does not use internal/agui. So a mistake in internal/agui cannot hide itself.
 func lint(stream []byte) (complaints []string) {
 	l := linter{open: map[string]bool{}}
 	frames, rest := split(string(stream))
@@ -43,8 +43,8 @@ func split(stream string) (frames []string, rest string) {
 	}
 }
 
-// dataOf reads a frame as the oldest client does (@ag-ui/client 0.0.42), which requires a space
-// after the colon.
+// dataOf returns the data of a frame. It reads the frame as the oldest client does (@ag-ui/client
+// 0.0.42), which requires a space after the colon.
 func dataOf(frame string) (string, bool) {
 	var lines []string
 	for line := range strings.Lines(frame) {
@@ -66,8 +66,8 @@ func (l *linter) complain(format string, args ...any) {
 	l.complaints = append(l.complaints, fmt.Sprintf(format, args...))
 }
 
-// required maps the types of AG-UI's events to the members that must be strings (agui-protocol.md,
-// section 2.1). An event of any other type is fatal to clients up to 0.0.59.
+// required has, for each event type of AG-UI, the members that must be strings (agui-protocol.md,
+// section 2.1). Clients up to 0.0.59 fail at an event of any other type.
 var required = map[string]string{
 	"RUN_STARTED": "threadId runId", "RUN_FINISHED": "threadId runId", "RUN_ERROR": "message",
 	"STEP_STARTED": "stepName", "STEP_FINISHED": "stepName",
@@ -82,8 +82,8 @@ var required = map[string]string{
 	"SUBAGENT_STARTED": "subagentRunId name", "SUBAGENT_FINISHED": "subagentRunId", "SUBAGENT_ERROR": "subagentRunId message",
 }
 
-// pairs lists the events that must be closed before RUN_FINISHED. The value of key connects the
-// begin to its end.
+// pairs lists the events that must be closed before RUN_FINISHED. An event of the type begin and an
+// event of the type end belong together if they have the same value in the member key.
 var pairs = []struct{ begin, end, key string }{
 	{"TEXT_MESSAGE_START", "TEXT_MESSAGE_END", "messageId"},
 	{"TOOL_CALL_START", "TOOL_CALL_END", "toolCallId"},
@@ -176,12 +176,12 @@ func (l *linter) outcome(ev gjson.Result) {
 	}
 }
 
-// sanctioned are the keys of a run input that Holdpoint may change. The backend must get all others
-// byte for byte.
+// sanctioned are the keys of a run input whose values Holdpoint may change. The backend must get
+// the values of all other keys byte for byte.
 var sanctioned = []string{"resume", "messages", "forwardedProps", "protocolVersion"}
 
-// approval matches a yes from a client or from Holdpoint. yesInText matches a yes in JSON within a
-// text. short matches the short form that only clients use.
+// approval matches a yes that a client or Holdpoint writes. yesInText matches a yes in JSON that is
+// within a text. short matches the short form of a yes, which only clients use.
 var (
 	approval  = regexp.MustCompile(`"(approved|accepted)"\s*:\s*true|"type"\s*:\s*"(approve|accept|edit)"`)
 	yesInText = regexp.MustCompile(`(approved|accepted)\\"\s*:\s*true`)
@@ -189,7 +189,7 @@ var (
 )
 
 // lintRequests compares the requests that the backend got (sent) with the client's request. free
-// contains the ids of calls that need no approval. more contains further keys that may change.
+// has the ids of the calls that need no approval. more has further keys whose values may change.
 func lintRequests(request []byte, sent [][]byte, free map[string]bool, more ...string) (complaints []string) {
 	complain := func(format string, args ...any) {
 		complaints = append(complaints, "to the backend: "+fmt.Sprintf(format, args...))
@@ -216,7 +216,7 @@ func lintRequests(request []byte, sent [][]byte, free map[string]bool, more ...s
 		kept(in, out, append(more, sanctioned...)...)
 		kept(in.Get("forwardedProps"), out.Get("forwardedProps"), "command", "resume")
 		kept(in.Get("forwardedProps.command"), out.Get("forwardedProps.command"), "resume", "interruptEvent")
-		// The backend's request must not contain more approvals than the client's.
+		// The request to the backend must not contain more approvals than the client's request.
 		answers := func(v gjson.Result, yes *regexp.Regexp) int {
 			return len(yes.FindAllString(v.Get("resume").Raw+v.Get("forwardedProps.command").Raw+v.Get("forwardedProps.resume").Raw, -1))
 		}
@@ -242,8 +242,9 @@ func lintRequests(request []byte, sent [][]byte, free map[string]bool, more ...s
 	return complaints
 }
 
-// free returns the ids of the calls that need no approval, as the backend said in an earlier turn.
-// AGUI.Server runs such a call only if it is approved together with the other calls of its batch.
+// free returns the ids of the calls of which the backend said in an earlier turn that they need no
+// approval. AGUI.Server runs such a call only if it is approved together with the other calls of
+// its batch.
 func (s scenario) free(turn int) map[string]bool {
 	calls := map[string]bool{}
 	for earlier := 1; earlier < turn; earlier++ {
@@ -258,7 +259,8 @@ func (s scenario) free(turn int) map[string]bool {
 	return calls
 }
 
-// member returns the member key of an object. It uses no gjson path, because keys may contain dots.
+// member returns the member of an object that has this key. It uses no path of gjson, because the
+// key may contain dots.
 func member(object gjson.Result, key string) (found gjson.Result) {
 	object.ForEach(func(k, v gjson.Result) bool {
 		if k.Str == key {

@@ -7,11 +7,12 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// This file checks what the dialect request-approval may rewrite: a call of request_approval
-// becomes a call of the function that its arguments name. It judges by the backend's frames, not by
-// the code of the dialect.
+// This file is for the dialect request-approval. It checks what this dialect may rewrite: a call of
+// request_approval becomes a call of the function that the arguments name. It judges by the
+// backend's frames, not by the code of the dialect.
 
-// rewritten reports whether ev may have been made from a frame of the backend. It marks that frame.
+// rewritten reports whether Holdpoint may have made ev from a frame of the backend. It marks that
+// frame as taken.
 func (u *untouched) rewritten(ev gjson.Result) bool {
 	kind, id := ev.Get("type").Str, ev.Get("toolCallId").Str
 	request, asks := u.request(id)
@@ -50,8 +51,8 @@ func (u *untouched) rewritten(ev gjson.Result) bool {
 	return false
 }
 
-// differsBy reports whether ev equals the backend's event own, except that the values of members
-// are changed, and that rawEvent and nulls are removed.
+// differsBy reports whether ev equals the backend's event own, apart from allowed changes. The
+// members in the map members have the values of the map, and rawEvent and nulls are removed.
 func differsBy(own, ev gjson.Result, members map[string]string) bool {
 	var want, got []string
 	own.ForEach(func(k, v gjson.Result) bool {
@@ -71,7 +72,7 @@ func differsBy(own, ev gjson.Result, members map[string]string) bool {
 	return slices.Equal(got, want)
 }
 
-// mayAsk reports whether an event belongs to a call of the function request_approval.
+// mayAsk reports whether an event belongs to a call of the tool request_approval.
 func (u *untouched) mayAsk(data string) bool {
 	id := gjson.Get(data, "toolCallId").Str
 	return strings.Contains(data, `"TOOL_CALL_`) && slices.ContainsFunc(u.frames, func(f backendFrame) bool {
@@ -79,8 +80,8 @@ func (u *untouched) mayAsk(data string) bool {
 	})
 }
 
-// request returns the member "request" in the arguments of the call id, and whether the backend
-// sent this call as a call of request_approval.
+// request returns the member "request" in the arguments of the call with this id. It also reports
+// whether the backend sent this call as a call of request_approval.
 func (u *untouched) request(id string) (gjson.Result, bool) {
 	named, last, args := false, "", ""
 	for _, f := range u.frames {
@@ -106,9 +107,9 @@ func (u *untouched) request(id string) (gjson.Result, bool) {
 	return request, named && gjson.Valid(args) && request.Get("approval_id").Exists() && request.Get("function_name").Exists()
 }
 
-// synthetic reports whether ev, an event of the backend, belongs to a call of request_approval. The
-// client gets a call of another function in its place. If that function is a tool of the client,
-// the client gets nothing.
+// synthetic reports whether ev, an event of the backend, belongs to a call of request_approval that
+// the client does not get. The client gets a call of another function in its place, or nothing if
+// that function is a tool of the client.
 func (u *untouched) synthetic(s scenario, turn int, ev gjson.Result) bool {
 	id := ev.Get("toolCallId").Str
 	if id == "" { // a later chunk of a call has no id

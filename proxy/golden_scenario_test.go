@@ -51,8 +51,9 @@ func scenarioNamed(t *testing.T, name string) scenario {
 	return scenario{s, s.Environment}
 }
 
-// someScenarios returns all scenarios, or with -short every fourth, beginning with index part. The
-// scenarios of a dialect follow each other, so each dialect has its share.
+// someScenarios returns all scenarios. With -short, it returns only every fourth, from the index
+// part on. The scenarios of a dialect follow each other, so some scenarios of each dialect are
+// among them.
 func someScenarios(t *testing.T, part int) []scenario {
 	t.Helper()
 	all := scenarios(t)
@@ -70,8 +71,8 @@ func (s scenario) request(turn int) []byte {
 	return bytes.TrimSpace(s.Part(golden.Request(turn)))
 }
 
-// configure applies the env lines of the scenario to o. It fails the test for a variable that
-// neither configure nor a dialect reads.
+// configure applies the env lines of the scenario to o. The test fails if neither configure nor a
+// dialect reads one of their variables.
 func (s scenario) configure(t *testing.T, o *proxy.Options) {
 	t.Helper()
 	name, list := auto.Name, dialects.All()
@@ -124,8 +125,8 @@ func (s scenario) configure(t *testing.T, o *proxy.Options) {
 	o.Logger = slog.New(falseAlarms{t})
 }
 
-// A falseAlarms is a log handler that fails the test if the log names a framework other than that
-// of the scenario.
+// A falseAlarms is a log handler. It fails the test if the log says that the backend asks in
+// another dialect than the scenario's.
 type falseAlarms struct{ t *testing.T }
 
 func (falseAlarms) Enabled(context.Context, slog.Level) bool { return true }
@@ -140,9 +141,9 @@ func (f falseAlarms) Handle(_ context.Context, r slog.Record) error {
 func (f falseAlarms) WithAttrs([]slog.Attr) slog.Handler { return f }
 func (f falseAlarms) WithGroup(string) slog.Handler      { return f }
 
-// knownFailing returns the scenarios that show a bug which is not fixed yet. It maps their names to
-// what is wrong. The file has lines `name: what is wrong`. The want parts of these scenarios are
-// written by hand.
+// knownFailing reads the list of the scenarios that show a bug which is not fixed yet. It returns,
+// for each name of such a scenario, what is wrong. The file has lines `name: what is wrong`. The
+// want parts of these scenarios are written by hand.
 func knownFailing(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(testdata + "/known-failing.txt")

@@ -21,8 +21,8 @@ import (
 	"holdpoint/translate"
 )
 
-// A stage is a Holdpoint in front of a scenario's scripted backend, whose bytes arrive by one
-// delivery.
+// A stage is a Holdpoint and, behind it, the scripted backend of a scenario. The bytes of the
+// backend arrive by one delivery.
 type stage struct {
 	t       *testing.T
 	s       scenario
@@ -49,8 +49,8 @@ func newStage(t *testing.T, s scenario, d delivery) *stage {
 	return st
 }
 
-// start makes the Holdpoint of the stage. If there is one, start replaces it by a new one on the
-// same store.
+// start makes the Holdpoint of the stage. If the stage already has a Holdpoint, start replaces it
+// by a new one with the same store.
 func (st *stage) start() {
 	st.t.Helper()
 	st.handler = st.options(func(*proxy.Options) {})
@@ -110,8 +110,8 @@ func (st *stage) begin(turn int) {
 	st.backend.begin(turn)
 }
 
-// post sends a run and returns the stream of its response. It returns a response that is not a
-// stream in the format of the upstream files.
+// post sends a run and returns the stream of its response. If the response is not a stream, post
+// returns it in the format of plainAnswer.
 func (st *stage) post(body []byte) []byte {
 	st.t.Helper()
 	var res *http.Response
@@ -145,8 +145,8 @@ func (st *stage) read(res *http.Response) []byte {
 	return got
 }
 
-// serve calls a handler without a socket. It compacts the body, as clients do. Over a socket, the
-// body is sent as the scenario has it.
+// serve calls a handler without a socket. It compacts the body, as clients do. (Over a socket, the
+// tests send the body as it is in the scenario.)
 func serve(h http.Handler, body []byte) *http.Response {
 	var compact bytes.Buffer
 	if json.Compact(&compact, body) != nil {
@@ -160,8 +160,8 @@ func serve(h http.Handler, body []byte) *http.Response {
 	return rec.Result()
 }
 
-// record returns JSON with the open questions of the thread, and how its earlier pauses ended. It
-// is empty if the store has no record.
+// record returns the record of the thread as JSON: its open questions, and how its earlier pauses
+// ended. It returns nil if the store has no record.
 func (st *stage) record() []byte {
 	st.t.Helper()
 	if st.kept.key == "" {
@@ -201,7 +201,7 @@ func (st *stage) record() []byte {
 	return pretty
 }
 
-// A watchedStore remembers the key that proxy makes from the path and the thread.
+// A watchedStore remembers the key of the record that Holdpoint loads.
 type watchedStore struct {
 	store.Store
 	key store.Key

@@ -116,8 +116,8 @@ func play(t *testing.T, s scenario, d delivery, update bool) (complaints []strin
 	return complaints
 }
 
-// differs compares got with a want part, and returns "" if they are equal. If the scenario has no
-// such part, got must be empty.
+// differs compares got with a want part. It returns "" if they are equal, and the first difference
+// otherwise. If the scenario has no such part, got must be empty.
 func (s scenario) differs(part string, got []byte) string {
 	want := s.Part(part)
 	if bytes.Equal(got, want) {
@@ -163,8 +163,9 @@ func firstDifference(got, want string) string {
 	return ""
 }
 
-// TestUnreachedExchangeSaysWhy: if Holdpoint refused the run, the complaint about a missing
-// exchange contains the code and the detail of the refusal.
+// TestUnreachedExchangeSaysWhy: an exchange never reached the backend because Holdpoint refused the
+// run. The complaint about the missing exchange must contain the code and the detail of the
+// refusal.
 func TestUnreachedExchangeSaysWhy(t *testing.T) {
 	for got, want := range map[string]string{
 		"": "",

@@ -17,14 +17,16 @@ import (
 	"holdpoint/proxy"
 )
 
-// TestGoldenInAnotherThread plays every scenario with a thread id that Holdpoint derives for each
-// principal, in front of a backend that repeats the thread id of its request. The client must get
-// the same bytes as without this setting, and the backend must never get the client's thread id.
+// TestGoldenInAnotherThread: Holdpoint is set to derive its own thread id for each principal. The
+// test plays every scenario with a backend that repeats the thread id of its request. The client
+// must get the same bytes as without this setting, and the backend must never get the client's
+// thread id.
 func TestGoldenInAnotherThread(t *testing.T) {
 	failing := knownFailing(t)
 	for _, s := range someScenarios(t, 1) {
 		if failing[s.Name] != "" || strings.HasPrefix(s.Name, "contract/resume-without-messages-") || s.Name == "request-approval/native-b-new-thread" {
-			// a client whose principal is known need not send a message of the thread, nor its id
+			// These scenarios test a client that must send a message of the thread, or its id. A
+			// client with a known principal need not send them.
 			continue
 		}
 		t.Run(s.Name, func(t *testing.T) {
@@ -67,9 +69,9 @@ func TestGoldenInAnotherThread(t *testing.T) {
 	}
 }
 
-// TestForeignBackendsGetAnotherThread: a backend that does not speak AG-UI gets a session id
-// derived from the principal's thread, in the body or in a header. The rest of the request is
-// unchanged, and the client's events have the client's thread id.
+// TestForeignBackendsGetAnotherThread: a backend that does not speak AG-UI must get a session id
+// that is derived from the principal's thread, in the body or in a header. The rest of the request
+// must be unchanged, and the client's events must have the client's thread id.
 func TestForeignBackendsGetAnotherThread(t *testing.T) {
 	seen := map[string]bool{} // the dialects whose backend got a session of the thread
 	for _, s := range scenarios(t) {
@@ -81,7 +83,7 @@ func TestForeignBackendsGetAnotherThread(t *testing.T) {
 			st := newStage(t, s, delivery{name: "another thread"})
 			defer st.close()
 			gate := st.gate()
-			// maps an id that the scenario's client got to the one that this client got
+			// ids maps an id that the client of the scenario got to the id that this client got.
 			ids := map[string]string{}
 			for turn := 1; turn <= s.Turns; turn++ {
 				st.begin(turn)
@@ -142,12 +144,12 @@ func TestForeignBackendsGetAnotherThread(t *testing.T) {
 	}
 }
 
-// sessionKeys are the texts before the session id in superagent's requests and responses, and
-// before the client's thread id in the responses of LangGraph's server.
+// sessionKeys are the texts that precede an id: the session id in requests and responses of
+// superagent, or the client's thread id in responses of LangGraph's server.
 var sessionKeys = []string{`"agui_thread_id":"`, `"session_id":"`, `"session_id": "`, `\"session_id\":\"`, `"checkpoint_id":"approver_`}
 
-// ofThread matches the part of a message's or a question's id that a dialect derives from the
-// thread id.
+// ofThread matches the part of an id that a dialect derives from the thread id. The id is that of a
+// message or of a question.
 var ofThread = regexp.MustCompile(`\b[0-9a-f]{16}\b|approver_[^_"\\]+_`)
 
 // langGraphThread returns the id that the langgraph-server dialect derives from a thread id.
@@ -173,7 +175,7 @@ func threadsIn(stream []byte) string {
 	return b.String()
 }
 
-// renamed replaces the id from by the id to wherever it follows one of keys.
+// renamed replaces an id in text: where the id "from" follows one of keys, it writes the id "to".
 func renamed(text []byte, from, to string, keys ...string) []byte {
 	for _, key := range keys {
 		text = bytes.ReplaceAll(text, []byte(key+from+`"`), []byte(key+to+`"`))
@@ -181,8 +183,8 @@ func renamed(text []byte, from, to string, keys ...string) []byte {
 	return text
 }
 
-// gate lets the stage's Holdpoint read the principal from a header and derive a thread id for each
-// principal. It returns the Gate.
+// gate sets the stage's Holdpoint to read the principal from a header, and to derive a thread id
+// for each principal. It returns the Gate of this Holdpoint.
 func (st *stage) gate() *principal.Gate {
 	peers, _ := principal.ParsePeers("192.0.2.1")
 	ring, _ := principal.ParseRing(strings.Repeat("k", 32))

@@ -12,10 +12,10 @@ import (
 	golden "holdpoint/internal/scenario"
 )
 
-// lintUntouched checks that Holdpoint forwards everything byte for byte, except where a rule
-// changes it. Every frame of the backend must be in the output, in order, unless Holdpoint may hold
-// it back or drop it. Every frame of the output must be the backend's, or one of the few that
-// Holdpoint makes or edits. sent are the requests that the backend got.
+// lintUntouched checks that Holdpoint forwards everything byte for byte, except where a rule allows
+// a change. Every frame of the backend must be in the output, in order, unless Holdpoint may hold
+// it back or drop it. Every frame of the output must come from the backend, or be one of the few
+// that Holdpoint makes or edits. sent are the requests that the backend got.
 func lintUntouched(s scenario, turn int, sent [][]byte, got []byte) (complaints []string) {
 	complain := func(format string, args ...any) {
 		complaints = append(complaints, fmt.Sprintf(format, args...))
@@ -49,7 +49,7 @@ func lintUntouched(s scenario, turn int, sent [][]byte, got []byte) (complaints 
 			broken = true
 		case "TOOL_CALL_RESULT":
 			content := ev.Get("content").Str
-			// the answer to a question that was a tool call
+			// This is the answer to a question that was a tool call.
 			answer := content == `{"approved":true}` || content == `{"approved":false}`
 			if !u.renamed(frame, ev) && !answer && !toldAnswer(sent, ev) {
 				complain("made by nobody: %s", frame)
@@ -91,7 +91,7 @@ func lintUntouched(s scenario, turn int, sent [][]byte, got []byte) (complaints 
 				complain("lost: %s", f.frame)
 			}
 		case "RUN_ERROR":
-			// the client got a question instead
+			// The client got a question instead of the error.
 			question := strings.Contains(string(got), `"reason":"holdpoint:lost_question"`)
 			if !question && !s.goesOnBehind(turn, f) && !s.cancels(turn) {
 				complain("lost: %s", f.frame)
@@ -105,22 +105,23 @@ func lintUntouched(s scenario, turn int, sent [][]byte, got []byte) (complaints 
 	return complaints
 }
 
-// goesOnBehind reports whether the turn has another exchange after the exchange with the frame f.
+// goesOnBehind reports whether the turn has another exchange after the exchange that contains the
+// frame f.
 func (s scenario) goesOnBehind(turn int, f backendFrame) bool {
 	streams := s.Answers(turn)
 	return len(streams) > 1 && !bytes.Contains(streams[len(streams)-1], []byte(f.data))
 }
 
-// cancels reports whether the request of the turn only cancels questions. An adapter that no longer
-// waits for them answers with an error, which the client need not get.
+// cancels reports whether the request of the turn only cancels questions. If an adapter no longer
+// waits for the answers to them, it responds with an error. The client need not get this error.
 func (s scenario) cancels(turn int) bool {
 	entries := gjson.GetBytes(s.request(turn), "resume").Array()
 	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e gjson.Result) bool { return e.Get("status").Str != "cancelled" })
 }
 
-// withoutLastWords removes the RUN_FINISHED with a refusal, which Holdpoint makes if a run failed
-// and no question is open. closers is the range of the events before it that close open messages
-// and calls. Holdpoint may have made these events too.
+// withoutLastWords removes the RUN_FINISHED that contains a refusal. Holdpoint makes this event if
+// a run failed and no question is open. closers is the range of the events before it that close
+// open messages and calls. Holdpoint may have made these events too.
 func withoutLastWords(out []string) (rest []string, closers struct{ from, to int }) {
 	for n, frame := range out {
 		data, _ := dataOf(frame)
@@ -141,8 +142,8 @@ func withoutLastWords(out []string) (rest []string, closers struct{ from, to int
 	return out, closers
 }
 
-// isWithMintedIDs reports whether frame is backends, the backend's end of a subagent, except that
-// each interrupt id has got a random suffix.
+// isWithMintedIDs reports whether frame equals backends, the backend's event for the end of a
+// subagent, apart from a random suffix that each interrupt id has got.
 func isWithMintedIDs(frame string, backends gjson.Result) bool {
 	data, _ := dataOf(frame)
 	const path = "outcome.interruptIds"
@@ -158,8 +159,8 @@ func isWithMintedIDs(frame string, backends gjson.Result) bool {
 	return strings.Replace(data, gjson.Get(data, path).Raw, backends.Get(path).Raw, 1) == backends.Raw
 }
 
-// toldAgain reports whether the backend sent the frame in an earlier turn and the client gets
-// questions in the backend's own form. Such a client gets the frame again.
+// toldAgain reports whether the client may get the frame again. This is so if the backend sent the
+// frame in an earlier turn, and the client gets questions in the backend's own form.
 func toldAgain(s scenario, turn int, frame string) bool {
 	for before := 1; before < turn && s.env["HOLDPOINT_CLIENT"] == "native"; before++ {
 		if slices.ContainsFunc(backendFrames(s, before), func(f backendFrame) bool { return f.frame == frame }) {
@@ -181,7 +182,7 @@ type backendFrame struct {
 
 // backendFrames returns the frames of all exchanges of a turn. It leaves out frames that may not
 // follow a terminal event, and removes nulls that the protocol does not allow. It marks each
-// RUN_FINISHED as taken, except that of the last exchange.
+// RUN_FINISHED as taken, except in the last exchange.
 func backendFrames(s scenario, turn int) (list []backendFrame) {
 	streams := s.Answers(turn)
 	for n, stream := range streams {
@@ -215,9 +216,10 @@ func backendFrames(s scenario, turn int) (list []backendFrame) {
 	return list
 }
 
-// take marks the frame of the backend that was sent unchanged. It returns false if there is none.
-// Frames must keep their order. Two kinds may move: frames that announce a pause, which Holdpoint
-// holds until it has saved the pause, and calls that may be a question.
+// take looks for the frame of the backend that Holdpoint sent unchanged as frame, and marks it as
+// taken. It returns false if there is no such frame. Frames must keep their order. Two kinds of
+// frames may move: frames that announce a pause, which Holdpoint holds until it has saved the
+// pause, and calls that may be a question.
 func (u *untouched) take(frame string) bool {
 	for i := range u.frames {
 		f := &u.frames[i]
@@ -234,8 +236,8 @@ func (u *untouched) take(frame string) bool {
 	return false
 }
 
-// renamed reports whether the frame is a result of the backend with another messageId. Holdpoint
-// changes it, for example, if it was the id of the call.
+// renamed reports whether the frame is a result of the backend in which Holdpoint has changed only
+// the messageId. Holdpoint changes a messageId, for example, if it equals the id of the call.
 func (u *untouched) renamed(frame string, ev gjson.Result) bool {
 	for _, f := range u.frames {
 		was := gjson.Parse(f.data)
@@ -250,8 +252,9 @@ func (u *untouched) renamed(frame string, ev gjson.Result) bool {
 }
 
 // widened reports whether ev is a snapshot of the backend to which Holdpoint added messages or
-// calls of the request that the backend did not get. A client would delete them if the snapshot
-// lacked them. If the backend gets them in a second exchange, it may send the same snapshot itself.
+// calls. These are in the client's request, but the backend did not get them. A client would delete
+// them if the snapshot lacked them. If the backend gets them in a second exchange, it may send the
+// same snapshot itself.
 func (u *untouched) widened(ev gjson.Result, request []gjson.Result) bool {
 	if ev.Get("type").Str != "MESSAGES_SNAPSHOT" {
 		return false
@@ -282,9 +285,9 @@ func (u *untouched) widened(ev gjson.Result, request []gjson.Result) bool {
 	return false
 }
 
-// edited compares ev, a RUN_STARTED or RUN_FINISHED, with the backend's event of that type. Only
-// ids, the version, the outcome and the metadata may differ. If the backend sent no event of that
-// type, Holdpoint made ev, and edited has no complaints.
+// edited compares ev, a RUN_STARTED or RUN_FINISHED, with the backend's event of the same type.
+// Only ids, the version, the outcome and the metadata may differ. If the backend sent no event of
+// this type, Holdpoint has made ev, and edited returns no complaints.
 func (u *untouched) edited(ev gjson.Result) (complaints []string) {
 	may := []string{"threadId", "runId", "protocolVersion", "outcome", "metadata"}
 	for i := range u.frames {
@@ -323,9 +326,9 @@ func (u *untouched) edited(ev gjson.Result) (complaints []string) {
 	return nil
 }
 
-// draftKey reports whether the client rightly did not get a root key of the backend's RUN_FINISHED.
-// This holds for the keys with the interrupts of AG-UI's drafts or Microsoft's list. It also holds
-// for a result that an interrupt of the outcome contains.
+// draftKey reports whether Holdpoint may leave out a root key of the backend's RUN_FINISHED. It may
+// do so for a key that contains the interrupts of AG-UI's drafts or Microsoft's list, and for a
+// result that an interrupt of the outcome contains.
 func draftKey(key string, v, told gjson.Result) bool {
 	switch {
 	case member(told, key).Exists():
@@ -336,10 +339,11 @@ func draftKey(key string, v, told gjson.Result) bool {
 	return key == "interrupt" || key == "interrupts"
 }
 
-// editedInterrupts compares each interrupt of the backend's outcome with that which the client got.
-// Holdpoint removes nulls, and a toolCallId if the client does not have the call. It may change the
-// id and the reason, and a dialect adds a key to metadata. For a card that TanStack's client draws
-// for a tool, Holdpoint writes the schema. For an approval of AGUI.Server, the schema offers edits.
+// editedInterrupts compares each interrupt of the backend's outcome with the interrupt that the
+// client got. Holdpoint removes nulls. It removes a toolCallId if the client does not have the
+// call. It may change the id and the reason, and a dialect adds a key to metadata. If TanStack's
+// client draws a card for a tool, Holdpoint writes the schema. For an approval of AGUI.Server,
+// Holdpoint adds edits to the schema.
 func editedInterrupts(own, ev gjson.Result) (complaints []string) {
 	told := ev.Get("outcome.interrupts").Array()
 	for n, i := range own.Get("outcome.interrupts").Array() {

@@ -23,8 +23,8 @@ func (*guardedDialect) Refusal(l translate.RequestLine) string {
 	return ""
 }
 
-// TestAGuardSaysWhatElsePasses: a request that the dialect's guard allows reaches the backend. Any
-// other request is refused with a status of Holdpoint's.
+// TestAGuardSaysWhatElsePasses: a request that the dialect's guard allows must reach the backend.
+// Holdpoint must refuse any other request, with a status of its own.
 func TestAGuardSaysWhatElsePasses(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { io.WriteString(w, "theirs") },
 		func(o *Options) { o.Dialect = &guardedDialect{} })

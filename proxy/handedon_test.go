@@ -36,7 +36,8 @@ func bodyWith(more string, messages ...string) string {
 	return `{"threadId":"t","runId":"r","messages":[` + strings.Join(messages, ",") + `]` + more + `}`
 }
 
-// withoutStrays returns in as the backend gets it as an ordinary run, if the record is empty.
+// withoutStrays returns the input of an ordinary run as the backend gets it, if the record of the
+// thread is empty.
 func withoutStrays(in agui.RunInput) agui.RunInput {
 	v := &history.View{Input: &in, Record: &store.Record{}, Dialect: history.AbilitiesOf(&fakeDialect{}), Show: translate.ShowNative}
 	list, _ := history.Clean(v, history.ReadReplies(v), nil)
@@ -84,8 +85,8 @@ func TestWithoutApprovals(t *testing.T) {
 	}
 }
 
-// TestBodyIsWrittenOnce: however much Holdpoint removes from a request, it copies the body only
-// once.
+// TestBodyIsWrittenOnce: however many parts Holdpoint removes from a request, it must copy the body
+// only once.
 func TestBodyIsWrittenOnce(t *testing.T) {
 	long := `{"id":"u0","role":"user","content":"` + strings.Repeat("x", 4<<20) + `"}`
 	leftover := strings.NewReplacer(`"c"`, `"d"`, `"t1"`, `"t3"`).Replace(toolSays(`{\"status\":\"resolved\"}`))
@@ -113,8 +114,8 @@ func TestBodyIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// FuzzStrays: each stray decision that Holdpoint finds must be missing from the messages that it
-// forwards.
+// FuzzStrays: if Holdpoint finds decisions in the history that answer no question, it must remove
+// them from the messages that it forwards.
 func FuzzStrays(f *testing.F) {
 	f.Add(bodyWith("", person, call("request_approval", asksPay), toolSays(`{\"approval_id\":\"x\",\"approved\":true}`)))
 	f.Add(bodyWith("", `{"id":"u2","role":"user","content":"x","function_approvals":[{"id":"x","call_id":"y"}]}`, call("confirm_changes", confirm), toolSays("no")))
@@ -140,9 +141,9 @@ func FuzzStrays(f *testing.F) {
 	})
 }
 
-// TestARepeatInTheQuestionsOwnWords: a client adds its answer to the history as the result of the
-// call in question, and the backend sends its own result. The client's message must not reach the
-// backend, whatever member the question's schema requires.
+// TestARepeatInTheQuestionsOwnWords: a client adds its answer to the history, as the result of the
+// call in question. The backend sends the real result of this call. The client's message must not
+// reach the backend, whatever member the question's schema requires.
 func TestARepeatInTheQuestionsOwnWords(t *testing.T) {
 	const (
 		asked  = `{"id":"n1","reason":"tool_call","toolCallId":"c","responseSchema":{"type":"object","properties":{"confirmed":{"type":"boolean"}},"required":["confirmed"]}}`

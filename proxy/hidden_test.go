@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TestQuestionsThatAClientWouldSeeAlone: JSON.parse in a client reads each of these events as a
-// question. Holdpoint either holds the event back and records the question, or does not send the
-// event.
+// TestQuestionsThatAClientWouldSeeAlone: a client that uses JSON.parse reads each of these events
+// as a question. Holdpoint must either record the question, or not send the event.
 func TestQuestionsThatAClientWouldSeeAlone(t *testing.T) {
 	const (
 		outcome = `"outcome":{"type":"interrupt","interrupts":[{"id":"n","reason":"r"}]}`

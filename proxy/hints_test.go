@@ -55,8 +55,8 @@ func TestHintsOfConnections(t *testing.T) {
 	secure.StartTLS()
 	defer secure.Close()
 	nobody := servers.RefusingAddress(t)
-	// A server that speaks only TLS answers plain HTTP with an alert, or resets the connection, as
-	// uvicorn does.
+	// If a client sends plain HTTP to a server that speaks only TLS, the server sends an alert, or
+	// resets the connection, as uvicorn does.
 	alert := func(answer string) string {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
