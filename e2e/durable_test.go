@@ -21,7 +21,7 @@ type durableStore struct {
 	name string
 	// begin starts the store's server, and returns the variables of a Holdpoint that uses it.
 	begin func(t *testing.T) map[string]string
-	// shared means that several processes can use it at the same time.
+	// shared: true means that several processes can use the store at the same time.
 	shared bool
 }
 
@@ -63,9 +63,10 @@ func dies(t *testing.T, h *holdpoint, b *backend, env map[string]string) *holdpo
 	return restart(t, h, b.url(), env)
 }
 
-// TestKilledBetweenQuestionAndAnswer: Holdpoint is killed after the question, and again after its
-// answer. The answer must find its question, an approved action must run once, and the same answer
-// sent again must get the recorded end.
+// TestKilledBetweenQuestionAndAnswer: Holdpoint is killed and restarted twice: while a question is
+// open, and after its answer was carried out. An answer after the first restart must find its
+// question, and an approved action must run once. If the same answer is sent again after the second
+// restart, it must get the recorded end.
 func TestKilledBetweenQuestionAndAnswer(t *testing.T) {
 	t.Parallel()
 	onDurableStores(t, func(t *testing.T, _ durableStore, b *backend, env map[string]string) {

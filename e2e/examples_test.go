@@ -27,9 +27,10 @@ var exampleStacks = []stack{
 	{"agno", "3.1.10"}, {"langgraph-server-py", "0.16.7"},
 }
 
-// TestExamples starts each example by its one command. It denies one question, and then does what
-// the README says: it gets a question, approves it, and sends the approval again. The agent prints
-// a line for each file that it deletes, and must delete the approved file once.
+// TestExamples starts each example with the one command of its README. It denies one question. Then
+// it follows the README: it gets a second question, approves it, and sends the approval again. The
+// agent prints a line for each file that it deletes. It must have deleted the approved file once,
+// and the denied file not at all.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	folders, err := filepath.Glob("../examples/*/run.sh")

@@ -77,9 +77,9 @@ func (f *front) on(t *testing.T) {
 	f.fails.Store(false)
 }
 
-// forgets waits until Holdpoint has dropped its idle connections to a stopped backend. On such a
-// connection a run would be cut off, and not refused. forgets sends GET requests until one needs a
-// new connection, and gets 502.
+// forgets waits until Holdpoint has dropped its idle connections to a stopped backend. If Holdpoint
+// sent a run on an idle connection, the run would be cut off and not refused. forgets sends GET
+// requests until Holdpoint needs a new connection for one, and responds with 502.
 func (h *holdpoint) forgets(t *testing.T) {
 	t.Helper()
 	if !eventually(func() bool {
@@ -128,7 +128,7 @@ var (
 )
 
 // failing runs test for two versions of the adapter and every client. Each version has its own
-// front and its own Holdpoint. The front fails by ends.
+// front and its own Holdpoint. The function ends is the way in which the front fails.
 func failing(t *testing.T, ends func(w http.ResponseWriter, r *http.Request), test func(t *testing.T, w world, f *front)) {
 	t.Helper()
 	for _, b := range shared.backends[:2] {
@@ -226,9 +226,10 @@ func TestTheBackendTurnsAResumeAway(t *testing.T) {
 	}
 }
 
-// TestAResumeInDoubtIsNotSentAgain: after a resume, nobody knows whether the backend has acted. The
-// client must learn this once, and the answer must never be sent again. In this test the backend
-// did not act: it asks again, and the new question must accept an answer.
+// TestAResumeInDoubtIsNotSentAgain: the connection of an answer fails, and nobody knows whether the
+// backend has acted. The client must learn this once, and Holdpoint must never send the answer
+// again by itself. In this test the backend did not act: it asks its question again, and an answer
+// to the new question must be accepted.
 func TestAResumeInDoubtIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -258,9 +259,9 @@ func TestAResumeInDoubtIsNotSentAgain(t *testing.T) {
 					c.refused(t, s, "RESUME_IN_DOUBT", false)
 					w.did(t, c, 1, nil)
 					// The backend still waits, and asks again. Holdpoint cannot know that the first
-					// answer never reached the backend. If it had, the backend would carry out that
-					// answer, whatever the next answer is. So Holdpoint must accept only the same
-					// answer.
+					// answer never reached the backend. If the answer had reached it, the backend
+					// would carry out that answer, whatever answer comes next. So Holdpoint must
+					// accept only the first answer again.
 					a = c.run(t, c.denying(step{say: "plain and patient"}, nil)).answer(t)
 					if len(c.pending) != 1 {
 						t.Fatalf("not asked again: %s", terminal(a))
@@ -339,8 +340,8 @@ func TestADenialAfterAFailedApproval(t *testing.T) {
 
 // The backend dies in the tests below.
 
-// mortal returns a world with a backend of its own, which the test may kill, and a Holdpoint of its
-// own. The backend's ledger is kept when the backend dies.
+// mortal returns a world with a backend and a Holdpoint of its own. The test may kill the backend.
+// The backend's ledger is in a file, which remains.
 func mortal(t *testing.T, version string) world {
 	t.Helper()
 	s, err := startServer(stack{"langgraph", version}, filepath.Join(t.TempDir(), "ledger"))

@@ -27,11 +27,12 @@ import (
 	"time"
 )
 
-// patience is the longest wait for something that must happen. No test expects it to happen faster.
+// patience is how long tests wait for something that must happen. No test checks that it happens
+// sooner.
 const patience = 90 * time.Second
 
-// shared has what all tests use. TestMain fills it. Only the backends in it keep state, for each
-// thread, and every test uses threads of its own.
+// shared has what all tests use. TestMain fills it. Of these parts, only the backends keep state.
+// They keep it for each thread, and every test uses threads of its own.
 var shared struct {
 	binary    string
 	dir       string   // for files of the processes; removed at the end
@@ -221,8 +222,8 @@ func requireTools() (string, error) {
 	return python, nil
 }
 
-// lockCache keeps two test processes from installing into the same folders at once. unlock ends
-// that.
+// lockCache takes a lock, so that two test processes do not install into the same folders at once.
+// unlock releases the lock.
 func lockCache() (unlock func(), err error) {
 	if err := os.MkdirAll(".cache", 0o755); err != nil {
 		return nil, err
@@ -418,8 +419,8 @@ func stopAll() {
 	}
 }
 
-// A process is a process that the tests have started. It runs in a process group of its own, and
-// ends when its standard input ends, so it never outlives the tests.
+// A process is an operating system process that the tests have started. It has a process group of
+// its own. It exits when its standard input is closed, so it never outlives the tests.
 type process struct {
 	name  string
 	cmd   *exec.Cmd
@@ -507,8 +508,8 @@ func (l *lines) find(match func(string) bool) (string, bool) {
 	return "", false
 }
 
-// eventually calls ok until it returns true, and then returns true. After the duration patience it
-// returns false.
+// eventually calls ok until it returns true. If that takes longer than patience, eventually returns
+// false.
 func eventually(ok func() bool) bool {
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if ok() {
@@ -597,7 +598,8 @@ func (s *server) start() error {
 // crash kills the server. If the server keeps its threads in memory, they are lost.
 func (s *server) crash() { s.kill() }
 
-// back starts the server again at the same address. Only its ledger is kept.
+// back starts the killed server again at the same address. Its ledger is still there. What the
+// server had in memory is lost.
 func (s *server) back(t *testing.T) {
 	t.Helper()
 	var err error
@@ -617,7 +619,7 @@ type backend struct {
 func (b *backend) url() string { return b.server.base() + "/" + b.mode }
 
 // showsIDs reports whether the backend's stream has LangGraph's ids of questions. In the mode quiet
-// it has none: there are neither raw events nor the interrupt outcome.
+// the stream has neither raw events nor the interrupt outcome, so it has no such ids.
 func (b *backend) showsIDs() bool { return b.mode != "quiet" }
 
 // A ledger is what a backend has recorded about a thread.

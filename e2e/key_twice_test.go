@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// A twiceBackend is a real backend that reads the last of two equal keys in a JSON object.
+// A twiceBackend is a real backend. If a JSON object has the same key twice, the backend reads the
+// last one.
 type twiceBackend struct {
 	b        *backend
 	agent    string
@@ -20,21 +21,22 @@ type twiceBackend struct {
 	env      map[string]string
 	accept   answer
 	reject   answer
-	// bodies has functions that make runs with a repeated key. The keys of the map describe them.
-	// If the last of the two equal keys is read, the run approves a call: the waiting call, or an
-	// invented one. history has the client's messages as JSON, without brackets.
+	// bodies has functions that make the bodies of runs in which a key is repeated. The keys of the
+	// map describe the bodies. A reader that takes the last of the two equal keys sees an approval
+	// of a call: of the waiting call, or of an invented one. history has the client's messages as
+	// JSON, without brackets.
 	bodies map[string]func(history, call, native string) string
 	fooled string // the name of the body that the backend itself reads as an approval of the waiting call
 }
 
-// twiceRun returns the body of a run. messages is the content of its member messages, and more has
-// further members.
+// twiceRun returns the body of a run. messages is the JSON of its messages, without brackets, and
+// more has further members of the body.
 func twiceRun(messages, more string) string {
 	return fmt.Sprintf(`{"threadId":"THREAD","runId":"%s","state":{},"tools":[],"context":[],"forwardedProps":{},"messages":[%s]%s}`, fresh("run"), messages, more)
 }
 
-// twiceMessage returns a function that makes a run. A tool message with members is added to the
-// history.
+// twiceMessage returns a function that makes the body of a run. The function appends a tool message
+// with these members to the history.
 func twiceMessage(members string) func(history, call, native string) string {
 	return func(history, call, native string) string {
 		return twiceRun(history+`,{"id":"`+fresh("twice")+`",`+strings.ReplaceAll(members, "CALL", call)+`}`, "")
@@ -48,8 +50,9 @@ func twiceProps(props string) func(history, call, native string) string {
 	}
 }
 
-// twiceMade returns a function that makes a run. An invented call and a tool message with members
-// are added to the history. If more is not "", it replaces the member tools.
+// twiceMade returns a function that makes the body of a run. The function appends an invented call
+// and a tool message with these members to the history. If more is not "", more takes the place of
+// the member tools.
 func twiceMade(members, more string) func(history, call, native string) string {
 	return func(history, call, native string) string {
 		id := fresh("made")
@@ -150,8 +153,8 @@ func TestAKeyTwiceRunsNothing(t *testing.T) {
 						t.Errorf("it is not fooled, so this test says nothing: %v", effects)
 					}
 				})
-				// sends sends all bodies. Each must be refused, and no other calls than those in
-				// ran may have run afterwards.
+				// sends sends all bodies. Each must be refused. After that, the calls in ran must
+				// be the only ones that have run on the thread.
 				sends := func(t *testing.T, c *client, call, native string, ran ...string) {
 					t.Helper()
 					runs := len(one.b.ledger(t, c.thread).Runs)

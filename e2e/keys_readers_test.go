@@ -20,9 +20,10 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A keyReader counts the keys that real parsers find in each of the JSON texts. For each text, in
-// order, it sends the counts by parser. A count of -1 means that the parser rejects the text. It
-// closes the channel after the last text, or earlier if it fails.
+// A keyReader gives JSON texts to real parsers, and counts the keys that each parser finds. The
+// channel receives one map for each text, in their order. A map has the counts by the name of the
+// parser. The count -1 means that the parser rejects the text. The channel is closed after the last
+// text, or earlier if a parser fails.
 type keyReader func(texts [][]byte) <-chan map[string]int
 
 // keyProgram starts a program that reads a text in hexadecimal digits from each line, and writes a

@@ -102,7 +102,8 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// program returns the program that made the recording, with the ports in place of the real clients.
+// program returns a copy of the program that made the recording. It uses the ports instead of the
+// real clients.
 func (p *player) program() *Application {
 	line, scene, _ := strings.Cut(p.name, "-")
 	at := Connection{"http://recorded/", &http.Client{Transport: p}}
@@ -186,8 +187,8 @@ func (p *player) play(a *Application) {
 
 var ownIDs = regexp.MustCompile(`\b(thread_|run_)?[0-9a-f]{32}\b|\b(thread_|run_)[0-9A-Za-z]{24}\b`)
 
-// numbered joins the requests. In them, it replaces the ids that the client made with numbers, in
-// the order in which the ids first appear.
+// numbered joins the requests into one text, and replaces the ids that the client made with
+// numbers, in the order in which the ids first appear.
 func numbered(requests []string) string {
 	numbers := map[string]string{}
 	return ownIDs.ReplaceAllStringFunc(strings.Join(requests, "\n"), func(id string) string {

@@ -41,8 +41,8 @@ func served(answers ...string) (*player, *Application) {
 
 func stream(events ...string) string { return strings.Join(events, "\n") + "\n" }
 
-// messages returns the rest of a request from its member messages on. Random ids are replaced by
-// GUID.
+// messages returns the end of a request's body: the value of its member messages, and all that
+// follows it. Random ids are replaced by the text GUID.
 func messages(request string) string {
 	_, rest, _ := strings.Cut(request, `"messages":`)
 	return strings.TrimSuffix(regexp.MustCompile(`[0-9a-f]{32}`).ReplaceAllString(rest, "GUID"), "}")
@@ -243,9 +243,9 @@ func TestCallsOfABrokenRun(t *testing.T) {
 	}
 }
 
-// TestThreads: if the program keeps no thread, a client uses a new thread for each run. But the run
-// after a tool of the client must have the same thread with the SDK's client, and a new one with
-// the in-tree client.
+// TestThreads: if the program keeps no thread, a client uses a new thread for each run. One case
+// differs: a run sends the result of a tool of the client. With the SDK's client it must have the
+// thread of the run that called the tool. With the in-tree client it must have a new thread.
 func TestThreads(t *testing.T) {
 	tool := []Tool{{Name: "delete_file", Parameters: json.RawMessage("{}"), Run: func(json.RawMessage) any { return "done" }}}
 	for name, same := range map[string]bool{"sdk": true, "in-tree": false} {

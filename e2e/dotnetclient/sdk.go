@@ -14,8 +14,9 @@ type AGUIClient struct {
 	ThrowsRunError bool // whether a RUN_ERROR throws, as in 0.0.3
 }
 
-// Stream sends the conversation. If the last message has answers, they become the resume of the
-// request, and every message with a request or an answer is left out of the request.
+// Stream sends the conversation. If the last message has answers of one kind (to requests for
+// approval or for input), they become entries of the request's resume. Then every message that has
+// a request or an answer of this kind is left out.
 func (c AGUIClient) Stream(messages []*Message, options *Options, yield func(Update)) error {
 	var resume []netjson.Object
 	messages = slices.Clone(messages)

@@ -124,7 +124,8 @@ func outOfOrder(e event, what string) error {
 	return throw("InvalidOperationException", "Cannot send '"+e.Type+"' event: "+what+" is in the wrong state.")
 }
 
-// hold yields an update. While a call lacks its result, hold keeps the update instead.
+// hold yields an update at once, unless some call still lacks its result. In that case it stores
+// the update.
 func (r *sdkReading) hold(u Update) {
 	if len(r.waiting) > 0 {
 		r.held = append(r.held, u)
@@ -156,8 +157,8 @@ func (r *sdkReading) call(e event) error {
 	return nil
 }
 
-// result yields the result of a call. If the call is held back, the result is held back too. When
-// the last such call has its result, all held updates are yielded.
+// result handles the result of a call. If the call is held back, its result is held back too. When
+// no held call lacks a result any more, all held updates are yielded.
 func (r *sdkReading) result(e event) {
 	u := Update{Role: "tool", Contents: []Content{Result{e.ToolCallID, e.content()}}}
 	if len(r.waiting) == 0 || !slices.Contains(r.waiting, e.ToolCallID) {

@@ -48,8 +48,9 @@ func streamRequests(c Client, messages []*Message, options *Options, yield func(
 	return err
 }
 
-// outgoing returns the conversation as the server's wrapper reads it. A request that is answered
-// here loses its original call, so in later runs the wrapped client handles the request.
+// outgoing returns the conversation in the form that the server's wrapper reads. If the
+// conversation answers a request for approval, outgoing removes the request's original call. In
+// later runs the wrapped client handles this request.
 func (w WrapperA) outgoing(messages []*Message) []*Message {
 	var list []*Message
 	open := map[string]*ApprovalRequest{}

@@ -7,9 +7,9 @@ import (
 )
 
 // A WrapperB is a port of ApprovalAGUIChatClient, the client of the SDK's sample
-// Step04_HumanInLoop. It wraps another client, and stores nothing. For each request, it makes the
-// calls of request_approval and their results from the approval requests and answers in the
-// conversation.
+// Step04_HumanInLoop. It wraps another client, and stores nothing. In each request to the server,
+// it replaces the conversation's requests for approval with calls of request_approval, and the
+// answers with the results of these calls.
 type WrapperB struct{ Client }
 
 // Stream sends the conversation through the wrapped client.
@@ -17,8 +17,9 @@ func (w WrapperB) Stream(messages []*Message, options *Options, yield func(Updat
 	return streamRequests(w.Client, w.outgoing(messages), options, yield, func(r *ApprovalRequest, call *Call) { r.Call.ID = call.ID })
 }
 
-// outgoing returns the conversation as the server's wrapper reads it. If a message with an answer
-// has other contents, they stay a message, and the result follows it.
+// outgoing returns the conversation in the form that the server's wrapper reads. If a message has
+// an answer and other contents, the other contents stay in the message, and the result of the
+// answer follows in a message of its own.
 func (w WrapperB) outgoing(messages []*Message) []*Message {
 	var list []*Message
 	for _, m := range messages {
