@@ -175,10 +175,10 @@ func madeUpKeys(r *rand.Rand, depth int) (text string, n int) {
 	return "{" + strings.Join(list, ",") + "}", n
 }
 
-// caseBlind counts the keys that .NET's System.Text.Json tells apart with
-// PropertyNameCaseInsensitive, as ASP.NET sets it: the case of each letter is ignored. No .NET is
-// installed here, so the function follows the documentation. A key with half of a surrogate pair is
-// an error.
+// caseBlind counts the keys in which .NET's System.Text.Json ignores the case of letters: it does
+// so with PropertyNameCaseInsensitive, which ASP.NET sets. Keys that differ only in case count
+// once. No .NET is installed here, so the function follows the documentation. If a key has half of
+// a surrogate pair, the text is an error.
 func caseBlind(text []byte) int {
 	d := json.NewDecoder(bytes.NewReader(text))
 	var count func() int

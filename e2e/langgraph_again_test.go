@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestReviewThatIsAskedAgain: LangGraph's adapter asks again without sending the calls in question,
-// and a client may send only its last message. The questions must still name the same calls, which
-// Holdpoint has in its record.
+// TestReviewThatIsAskedAgain: two calls wait for a review, and LangGraph's adapter asks again. Its
+// stream does not contain the calls this time, and the client may send only its last message. The
+// questions must still name the same calls, because Holdpoint has them in its record.
 func TestReviewThatIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"default", "outcome"} {

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// eachElicitation runs test with agents whose tool is on an MCP server. The server asks (an
-// elicitation) before the tool acts, and langchain.mcp turns that into an interrupt. The agents run
-// behind the Python adapter with two versions of langchain, in LangGraph's own server, and behind
-// the TypeScript adapter in front of that server.
+// eachElicitation runs test with agents whose tool is on an MCP server. Before the tool acts, the
+// MCP server asks the person (MCP calls this an elicitation), and langchain.mcp turns this into an
+// interrupt. The agents run behind the Python adapter with two versions of langchain, in
+// LangGraph's own server, and behind the TypeScript adapter in front of LangGraph's own server.
 func eachElicitation(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	t.Parallel()
@@ -36,9 +36,9 @@ func eachElicitation(t *testing.T, test func(t *testing.T, w world)) {
 	})
 }
 
-// TestElicitation: each key of the interrupt must become a question with its own message and
-// schema. An accepted value must reach the tool once, a denial must reach it as a decline, and a
-// cancel as a cancel. The chat must continue after each of them.
+// TestElicitation: the interrupt of an agent has one key for each request of the MCP server. Each
+// key must become a question with its own message and schema. The tool must get an accepted value
+// once, a denial as "decline", and a cancel as "cancel". The chat must continue after each answer.
 func TestElicitation(t *testing.T) {
 	type scene struct {
 		order    string

@@ -41,8 +41,8 @@ func everyLangGraph(t *testing.T, test func(t *testing.T, w world)) {
 	}
 }
 
-// alone returns the step s without checks of its stream. It is for graphs whose snapshots contain
-// none of the person's messages. That is correct for these graphs, but the checks would complain.
+// alone returns the step s without the checks of its stream. The snapshots of some graphs contain
+// no message of the person. That is correct, but the checks would report it.
 func alone(s step) step {
 	s.loose = true
 	return s
@@ -87,9 +87,10 @@ func TestAnApprovalInTheFirstNodeIsNotLost(t *testing.T) {
 	})
 }
 
-// TestAGraphThatAsksFirstBeginsAnew: while the graphs of the test above wait, the backend loses
-// their threads. If the stream has RAW events, the client must learn that the question is lost.
-// Without RAW events, the question is asked again. A later approval must run the action once.
+// TestAGraphThatAsksFirstBeginsAnew: the graphs of TestAnApprovalInTheFirstNodeIsNotLost wait for
+// an answer, and the backend loses their threads. If the stream has RAW events, the client must
+// learn that the question is lost. If it has none, the question is asked again. The lost answer
+// must run nothing, and a later approval must run the action once.
 func TestAGraphThatAsksFirstBeginsAnew(t *testing.T) {
 	t.Parallel()
 	need(t, "langgraph", newestLangGraph)
@@ -154,9 +155,9 @@ func TestAGraphThatAsksFirstBeginsAnew(t *testing.T) {
 }
 
 // TestToolsThatAskAtOnce: the tools of one ToolNode run concurrently, and each asks a question.
-// LangGraph gives the first answer to the tool that happens to ask first. The person approves one
-// call and denies the other. Such an approval could reach the other call, so Holdpoint must refuse
-// it. Nothing may run, and the thread must continue.
+// LangGraph gives the first answer to the tool that happens to ask first. The person wants to
+// approve one call and deny the other. LangGraph could give the approval to the call that the
+// person denies, so Holdpoint must refuse it. Nothing may run, and the thread must continue.
 func TestToolsThatAskAtOnce(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
@@ -188,8 +189,9 @@ func TestToolsThatAskAtOnce(t *testing.T) {
 	})
 }
 
-// oneOfTwoCalls approves the call with the name approved, and denies the other call. If the
-// approval is refused, it denies that call too. It returns how many approvals were refused.
+// oneOfTwoCalls answers each question as it is asked. It approves the call with the name approved,
+// and denies the other call. If Holdpoint refuses the approval, oneOfTwoCalls denies both calls. It
+// returns how many approvals were refused.
 func (w world) oneOfTwoCalls(t *testing.T, approved string) (refusals int64) {
 	thread := fresh("at-once")
 	var messages, resume []any
@@ -229,8 +231,8 @@ func (w world) oneOfTwoCalls(t *testing.T, approved string) (refusals int64) {
 	}
 	l := w.b.ledger(t, thread)
 	for name, n := range l.Counts {
-		// Holdpoint may accept an approval only if no other call could get it, which is never so
-		// here. So no call may have run.
+		// Holdpoint may accept an approval only if no other call could get it. Here another call
+		// always could, so no call may have run.
 		t.Errorf("%s: %s ran %d times (approved %s; asked %v, %d refusals)", thread, name, n, approved, took, refusals)
 	}
 	return refusals
@@ -276,8 +278,8 @@ func (w world) post(t *testing.T, graph, thread string, messages, resume []any) 
 	return finished, code
 }
 
-// TestAToolBesideOneThatAsks: next to a tool that asks, another tool of the turn has ended without
-// asking. That must not prevent the approval.
+// TestAToolBesideOneThatAsks: two tools are called in one turn. One asks a question, and the other
+// has ended without asking. The question must still accept an approval.
 func TestAToolBesideOneThatAsks(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
@@ -288,9 +290,9 @@ func TestAToolBesideOneThatAsks(t *testing.T) {
 	})
 }
 
-// TestToolsThatAskAtOnceAfterARestart: Holdpoint is restarted with its store in memory, and the
-// adapter asks again without sending the calls. An approval must be refused, because it could reach
-// the other call.
+// TestToolsThatAskAtOnceAfterARestart: two tools ask at the same time. Holdpoint is restarted with
+// its store in memory, and the adapter asks again without sending the calls. If a person then
+// approves, LangGraph could give the approval to either call. So Holdpoint must refuse it.
 func TestToolsThatAskAtOnceAfterARestart(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {
@@ -312,9 +314,9 @@ func TestToolsThatAskAtOnceAfterARestart(t *testing.T) {
 	})
 }
 
-// TestWordsOnWhichTheBackendOnlyAskedAgain: after a restart of Holdpoint, the backend reacts to a
-// message only by asking its question again. The message must not get lost: Holdpoint must send it
-// after the answer.
+// TestWordsOnWhichTheBackendOnlyAskedAgain: after a restart of Holdpoint, the client sends a
+// message. The backend does not reply to it, and only asks its question again. Holdpoint must keep
+// the message, and send it after the answer to this question.
 func TestWordsOnWhichTheBackendOnlyAskedAgain(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {

@@ -23,8 +23,9 @@ func TestLangGraphServerContract(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) { f.keepsTheContract(t, w) })
 }
 
-// TestLangGraphServerPastTheRecord: nobody may answer a question through the server's own
-// endpoints, because Holdpoint's record of the question would not be asked.
+// TestLangGraphServerPastTheRecord: the server has endpoints by which a client could answer a
+// question directly, without a check against Holdpoint's record. Holdpoint must refuse such
+// requests.
 func TestLangGraphServerPastTheRecord(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		cl := w.client(t, "")
@@ -64,9 +65,9 @@ func TestLangGraphServerIsJoined(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerAsksAgainBesideAMessage: a request has an answer and a new message, and the
-// answer leads to another question. The message must stay in the chat, and be answered after the
-// last answer.
+// TestLangGraphServerAsksAgainBesideAMessage: a request has the answer to a first question, and a
+// new message. After this answer the graph asks a second question. The message must stay in the
+// chat, and the server must reply to it after the answer to the second question.
 func TestLangGraphServerAsksAgainBesideAMessage(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		cl := w.client(t, "")
@@ -125,8 +126,8 @@ func TestLangGraphServerEditedHistory(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerKeys: the client's key and token must reach the server. If the operator's
-// headers file sets them, the server must get those of the file.
+// TestLangGraphServerKeys: the server must get the key and the token that the client sends. If the
+// operator's headers file sets these headers, the server must get the values in the file instead.
 func TestLangGraphServerKeys(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		file := filepath.Join(t.TempDir(), "headers")
@@ -247,8 +248,8 @@ func TestLangGraphServerOutlivesHoldpoint(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerIsExamined: doctor must send a run, which takes several requests with this
-// server, and report its question.
+// TestLangGraphServerIsExamined: doctor examines LangGraph's own server, where one run takes
+// several requests. Doctor must send a run, and report the question that the run asks.
 func TestLangGraphServerIsExamined(t *testing.T) {
 	t.Parallel()
 	together(t, langGraphServers, func(t *testing.T, s stack) {
@@ -265,8 +266,8 @@ func TestLangGraphServerIsExamined(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerFails: if the graph fails, the client must get its error, and the thread must
-// continue.
+// TestLangGraphServerFails: if the graph fails, the client must get the graph's error, and the
+// thread must continue.
 func TestLangGraphServerFails(t *testing.T) {
 	eachLangGraphServer(t, "agent", func(t *testing.T, w world) {
 		cl := w.client(t, "")

@@ -107,8 +107,9 @@ func TestLangGraphServerOwnRequests(t *testing.T) {
 	})
 }
 
-// TestLangGraphServerOpened: the operator allows endpoints that are not on the list. Requests to
-// them must reach the server, which applies only its own limits.
+// TestLangGraphServerOpened: the operator allows some endpoints in addition to the list. Requests
+// to these must reach the server. Requests to other endpoints must still be refused, and the log
+// must name the endpoints that are open.
 func TestLangGraphServerOpened(t *testing.T) {
 	t.Parallel()
 	together(t, langGraphServers, func(t *testing.T, s stack) {
@@ -156,8 +157,8 @@ func firstOf(t *testing.T, list []byte, key string) string {
 	return fmt.Sprint(all[0][key])
 }
 
-// kept returns what the server has stored about a thread and an assistant, so that two calls can be
-// compared.
+// kept returns what the server has stored about a thread and an assistant. A test compares the
+// results of two calls.
 func kept(t *testing.T, direct, thread, assistant string) string {
 	t.Helper()
 	_, state := sent(t, "GET", direct, thread+"/state", "", "")

@@ -4,10 +4,9 @@ package e2e
 
 import "testing"
 
-// TestLangGraphServerFailedAnswerIsCancelled: a node fails with its answer. LangGraph has stored
-// that answer, and would use it in place of any later one. A cancel must end the task of the
-// thread, so that the chat continues and nothing runs. A denial must be refused, because LangGraph
-// would use the stored approval instead.
+// TestLangGraphServerFailedAnswerIsCancelled: a node gets an approval and then fails. LangGraph has
+// stored this approval, and would use it instead of any later answer. So Holdpoint must refuse a
+// denial. A cancel must end the task of the thread: nothing runs, and the chat continues.
 func TestLangGraphServerFailedAnswerIsCancelled(t *testing.T) {
 	const broken = `delete_file {"path":"broken.txt"}`
 	t.Parallel()
@@ -35,8 +34,8 @@ func TestLangGraphServerFailedAnswerIsCancelled(t *testing.T) {
 				cl.finish(t, cl.each(t, yesToServer))
 				w.ran(t, cl, broken, deleteA)
 			}
-			// asked returns a new client after a reload, when a message has made the server ask
-			// again.
+			// asked returns a new client, as after a reload. It has sent a message, at which the
+			// server asked its questions again.
 			asked := func(t *testing.T, cl *client, questions int) *client {
 				t.Helper()
 				cl = cl.another(t)
@@ -93,8 +92,8 @@ func TestLangGraphServerFailedAnswerIsCancelled(t *testing.T) {
 	})
 }
 
-// asksAgain sends a message. The response must have so many questions, or any number if questions
-// is 0. The message itself must not be accepted.
+// asksAgain sends a message. The run must end with this number of questions, or with any number
+// above 0 if questions is 0. The server does not reply to the message.
 func (c *client) asksAgain(t *testing.T, questions int) {
 	t.Helper()
 	a := c.run(t, step{say: "plain and forgotten"}).answer(t)

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// A tellers is a pair of clients of LangGraph's own server. The client alone uses Holdpoint only.
-// The client with uses Holdpoint and the real TypeScript adapter, which accepts only thread ids
-// that are UUIDs.
+// A tellers is a pair of clients of LangGraph's own server. The client in the field alone reaches
+// the server through Holdpoint only. The client in the field with reaches it through Holdpoint and
+// the real TypeScript adapter, which accepts only thread ids that are UUIDs.
 type tellers struct {
 	w           world
 	alone, with *client
@@ -40,8 +40,8 @@ func uuid() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// run runs s with both clients. It returns what each client got that the other one did not get, as
-// sorted descriptions of events. States are not compared here.
+// run plays s with both clients. It returns two lists of events, as sorted descriptions: what only
+// the first client got, and what only the second client got. It does not compare states.
 func (p tellers) run(t *testing.T, s step, answers ...answer) (alone, with []string) {
 	t.Helper()
 	var words [2][]string
@@ -110,10 +110,10 @@ func without(list, other []string) []string {
 	return left
 }
 
-// same checks that both clients have the same messages and the same state. Before that, ids are
-// replaced by numbers. What LangChain adds to a message is left out, because it depends on who made
-// the message. Each result is moved to its call, because the adapter gives results other ids than
-// the server, and a client moves such results to the end.
+// same checks that both clients have the same messages and the same state. Before it compares, it
+// replaces ids with numbers, and leaves out what LangChain adds to a message, because that depends
+// on who made the message. It also moves each result to its call: the adapter gives results other
+// ids than the server does, and a client moves such results to the end.
 func (p tellers) same(t *testing.T) {
 	t.Helper()
 	var held [2]struct {

@@ -12,9 +12,9 @@ import (
 // and langchain 1.4.7.
 var adaptersOfToday = []string{"0.0.44", "0.0.45", "0.0.46", newestLangGraph}
 
-// today runs test behind a Holdpoint with default settings: with the newest adapter in each of the
-// modes, and with each other adapter in one of the first two modes. That is enough, because all
-// these adapters handle a pause and an answer with the same code.
+// today runs test behind a Holdpoint with default settings. It runs the newest adapter in each of
+// the modes. It runs each older adapter in one mode only, the first or the second of the list. That
+// is enough, because all these adapters handle a pause and an answer with the same code.
 func today(t *testing.T, modes []string, test func(t *testing.T, w world)) {
 	t.Helper()
 	for n, version := range adaptersOfToday {
@@ -134,9 +134,10 @@ func TestResponseSchemaOfLangGraph(t *testing.T) {
 	})
 }
 
-// TestTheAnswerGoesInTheFormThatTheAdapterTakes: if the adapter reads the array `resume`, Holdpoint
-// must send an answer to one question in that array, otherwise in command.resume. A cancel must
-// never be sent as an entry of the array, because the adapters turn an entry into a true value.
+// TestTheAnswerGoesInTheFormThatTheAdapterTakes: a person answers one question. If the adapter
+// reads the array `resume`, Holdpoint must send the answer in that array, otherwise in
+// command.resume. Holdpoint must never send a cancel as an entry of the array, because the adapters
+// turn any entry into a value that is true in Python.
 func TestTheAnswerGoesInTheFormThatTheAdapterTakes(t *testing.T) {
 	t.Parallel()
 	test := func(t *testing.T, w world) {

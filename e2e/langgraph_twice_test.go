@@ -7,11 +7,12 @@ import (
 )
 
 // In these tests, two ordinary runs of one thread reach a real LangGraph at the same time, and both
-// ask a question. LangGraph then waits only for the question of the run that asked last. A client
-// may have received the other question.
+// ask a question. LangGraph then waits only for the question that was asked last. But a client may
+// have received only the question that was asked first.
 
-// twoRuns makes the thread of c ask whether to do "shown". Another run of the thread has started
-// before. It asks afterwards whether to do "hidden". twoRuns returns the report of that other run.
+// twoRuns makes two runs of one thread ask. The run of another client starts first, and is held.
+// Then the run of c asks whether to do "shown". Then the held run continues, and asks whether to do
+// "hidden". twoRuns returns the report of the run that was held.
 func twoRuns(t *testing.T, b *backend, c *client) report {
 	t.Helper()
 	gate := fresh("gate")
@@ -23,8 +24,9 @@ func twoRuns(t *testing.T, b *backend, c *client) report {
 	return <-done
 }
 
-// TestDirectAnswerMeetsTheOtherRunsQuestion: without Holdpoint, the adapter uses an answer without
-// an id for the other question. So Holdpoint must send an answer with its id.
+// TestDirectAnswerMeetsTheOtherRunsQuestion: the client has the question "shown", and LangGraph
+// waits for the answer to "hidden". Without Holdpoint, if the client's answer has no id, the
+// adapter uses it for "hidden". So Holdpoint must send an answer with the id of its question.
 func TestDirectAnswerMeetsTheOtherRunsQuestion(t *testing.T) {
 	t.Parallel()
 	eachBackend(t, func(t *testing.T, b *backend) {
@@ -37,10 +39,11 @@ func TestDirectAnswerMeetsTheOtherRunsQuestion(t *testing.T) {
 	})
 }
 
-// TestTwoRealRunsAtOnce: an approval of the shown question must not run anything else. If the
-// adapter's stream has ids, Holdpoint sends the answer with the question's id. LangGraph does not
-// find that id, and the next message brings the other question. If the stream has no ids, Holdpoint
-// must refuse an approval and accept a denial. The thread must continue.
+// TestTwoRealRunsAtOnce: the client approves "shown", while LangGraph waits for the answer to
+// "hidden". Nothing else than "shown" may run. If the adapter's stream has ids, Holdpoint sends the
+// approval with the id of "shown". LangGraph does not find that id, and asks about "hidden" at the
+// next message. If the stream has no ids, Holdpoint must refuse an approval and accept a denial.
+// The thread must continue.
 func TestTwoRealRunsAtOnce(t *testing.T) {
 	t.Parallel()
 	everyLangGraph(t, func(t *testing.T, w world) {

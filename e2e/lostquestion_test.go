@@ -52,9 +52,9 @@ func (l *lossy) ofThread(thread string) []wireInput {
 	return list
 }
 
-// keepsCalls checks the client's messages with tool calls that have reached the backend. Each must
-// have reached it with the same calls. keepsCalls returns how many such messages have reached the
-// backend.
+// keepsCalls checks the messages that reached the backend. If the client has a message with tool
+// calls, and that message reached the backend, it must have arrived with the same calls. keepsCalls
+// returns how many such messages arrived.
 func (l *lossy) keepsCalls(t *testing.T, c *client) (reached int64) {
 	t.Helper()
 	has := map[string]string{}
@@ -126,8 +126,8 @@ func newLossy(t *testing.T, upstream string) *lossy {
 	return l
 }
 
-// moved makes the client send its next requests to the Holdpoint to. The client keeps its list of
-// open questions.
+// moved makes the client send its next requests to another Holdpoint: the one in the parameter to.
+// The client keeps its list of open questions.
 func (c *client) moved(t *testing.T, from, to *holdpoint) {
 	t.Helper()
 	pending := c.pending
@@ -136,8 +136,8 @@ func (c *client) moved(t *testing.T, from, to *holdpoint) {
 	c.pending = pending
 }
 
-// lostFamilies returns all families, except for AG2 with a proof, whose answer must contain a proof
-// of the client.
+// lostFamilies returns all families except "ag2 with a proof". In that family an answer must
+// contain a proof that the client got.
 func lostFamilies(t *testing.T) []deskFamily {
 	t.Helper()
 	var list []deskFamily
@@ -182,7 +182,8 @@ func lostFamilies(t *testing.T) []deskFamily {
 	return list
 }
 
-// effectsOf checks that a LangGraph agent has deleted its files once, or nothing if files is empty.
+// effectsOf checks what a LangGraph agent has deleted on the thread. It must have deleted once if
+// files has an entry, and nothing otherwise.
 func effectsOf(t *testing.T, w world, c *client, files ...string) {
 	t.Helper()
 	want := map[string]int{}
@@ -223,8 +224,8 @@ func lostAgent(b *backend, agent, version string) deskFamily {
 // A wayOn is what a client does after Holdpoint or the backend has lost the question.
 type wayOn struct {
 	name string
-	// begin sends the first request. The later requests of the test have a message, and cancel the
-	// open questions.
+	// begin sends the client's first request after the loss. The later requests of the test contain
+	// a message, and cancel the open questions.
 	begin func(t *testing.T, c *client) *client
 }
 
@@ -282,8 +283,8 @@ func (c *client) answered(said string) bool {
 // locked reports whether a chat of this family cannot continue. docs/support.md lists these cases.
 func (f *deskFamily) locked(situation, way string) bool {
 	if situation == "arrived, and asks again" {
-		// No client has received the next question, so Holdpoint does not know its id. Only a
-		// Python agent whose server reports its errors names the id when it refuses a run.
+		// No client has received the second question, so Holdpoint does not know its id. Only a
+		// Python agent whose server reports errors names this id, when it refuses a run.
 		return f.name == "ag2" || strings.Contains(f.name, "strands") && !strings.HasSuffix(f.name, " kept/docs")
 	}
 	if situation != "restarted" {
@@ -301,16 +302,18 @@ func (f *deskFamily) locked(situation, way string) bool {
 	return named && way == "reloads"
 }
 
-// repeats reports whether the backend stores an answer, and might have stored the one whose
-// connection broke. Then the question accepts only that answer.
+// repeats reports whether the backend stores answers, and Holdpoint cannot know whether it has
+// stored the answer whose connection broke. Then the question accepts only the same answer again.
 func (f *deskFamily) repeats(situation string) bool {
 	return strings.HasPrefix(f.name, "langgraph 0") && situation == "unsent"
 }
 
-// situations returns what can have happened to the question. In "unsent, the second", the chat had
-// an earlier question, which was answered. This is tested only with native Python agents of
-// Strands: they get ids that fit both questions, and refuse both if one is wrong. In "arrived, and
-// asks again", the answer has led to another question, which no client has received.
+// situations returns the ways in which a question can get lost. "restarted": Holdpoint is restarted
+// without its record. "unsent": the connection of the answer breaks before the backend gets it.
+// "arrived": it breaks after the backend has acted. In "unsent, the second", the chat had an
+// earlier question, which was answered. This is tested only with native Python agents of Strands:
+// they get ids that fit both questions, and refuse all ids if one is wrong. In "arrived, and asks
+// again", the answer has led to a second question, which no client has received.
 func (f *deskFamily) situations() []string {
 	list := []string{"restarted", "unsent", "arrived"}
 	if strings.HasPrefix(f.name, "strands ") {
@@ -322,21 +325,22 @@ func (f *deskFamily) situations() []string {
 	return list
 }
 
-// looksUp reports whether Holdpoint asks the backend, after the loss, how the run has ended.
+// looksUp reports whether Holdpoint asks the backend how the run has ended, when the connection of
+// an answer broke.
 func (f *deskFamily) looksUp(situation string) bool {
 	return strings.HasPrefix(f.name, "langgraph-server") && strings.HasPrefix(situation, "arrived")
 }
 
-// denies reports whether Holdpoint itself denies the call in question, because no client names the
-// question first. Then the other call of the turn, which needs no approval, runs as after any
-// denial.
+// denies reports whether Holdpoint itself denies the call of the lost question, because no client
+// names the question first. As after any denial, the other call of the turn then runs, because it
+// needs no approval.
 func (f *deskFamily) denies(situation, way string) bool {
 	return f.name == "agent-framework 1.7.0 mixed" && situation == "restarted" && (way == "writes" || way == "reloads")
 }
 
-// TestAQuestionThatOnlyTheBackendKnows: a question gets lost in each situation, and the client
-// continues in each way. Nothing may run that was not approved, no approved action may run twice,
-// and the chat must continue.
+// TestAQuestionThatOnlyTheBackendKnows: a question gets lost in one of the situations, and the
+// client continues in one of the ways on. Every pair of them is tested. Nothing may run that was
+// not approved, no approved action may run twice, and the chat must continue.
 func TestAQuestionThatOnlyTheBackendKnows(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Int64 // messages with calls that reached a backend after a restart

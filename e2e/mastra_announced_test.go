@@ -238,8 +238,7 @@ func TestMastrasAnnouncementIsAnswered(t *testing.T) {
 }
 
 // TestQuietMastraKeepsThreadsApart: the runs of two threads have the same run id. Each answer must
-// run only the action of its own thread. With the dialect configured, this holds from the first run
-// on.
+// run only the action of its own thread.
 func TestQuietMastraKeepsThreadsApart(t *testing.T) {
 	t.Parallel()
 	eachQuietMastra(t, foundOrNamed, func(t *testing.T, w world) {

@@ -4,11 +4,11 @@ package e2e
 
 import "testing"
 
-// TestMastraMixesApprovalsAndSuspensions: one step calls a tool that requires an approval and a
-// tool that suspends. If the tool with the approval is called first, Mastra stops at it and
-// announces both calls in the same way. The suspending tool asks its question after the answers. If
-// the suspending tool is called first, Mastra does not report the approval. Then nobody is asked
-// about the other tool, and it must not run.
+// TestMastraMixesApprovalsAndSuspensions: the model calls two tools at once: one that requires an
+// approval, and one that suspends. If the tool with the approval is called first, Mastra stops at
+// it, and announces both calls in the same way. The suspending tool asks its own question after
+// these answers. If the suspending tool is called first, Mastra does not report that the other tool
+// requires an approval. Nobody is asked about that tool then, so it must not run.
 func TestMastraMixesApprovalsAndSuspensions(t *testing.T) {
 	t.Parallel()
 	const mailed = `send_mail {"to":"bob"}`
@@ -51,8 +51,8 @@ func TestMastraMixesApprovalsAndSuspensions(t *testing.T) {
 	})
 }
 
-// TestMastraWantsAllAnswers: if only one of two open questions is answered, Mastra must get no
-// answer.
+// TestMastraWantsAllAnswers: two questions are open, and the client answers only one. Mastra must
+// get no answer.
 func TestMastraWantsAllAnswers(t *testing.T) {
 	t.Parallel()
 	s := need(t, "mastra", "1.1.2")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Tests of Mastra with @ag-ui/mastra 1.1.2, which sends the interrupt outcome and accepts resume.
-// Holdpoint runs without any setting for Mastra.
+// eachMastra runs test with @ag-ui/mastra 1.1.2 and each client that sends resume. This adapter
+// sends the interrupt outcome and accepts resume. Holdpoint has no setting for Mastra.
 
 func eachMastra(t *testing.T, mode string, test func(t *testing.T, w world)) {
 	t.Helper()

@@ -84,7 +84,7 @@ func (c *client) answer(entries []entry, command any) step {
 	return step{resume: entries}
 }
 
-// finish runs s and expects an ordinary end of the run.
+// finish plays the step s, and expects that its run ends without an error and without interrupts.
 func (c *client) finish(t *testing.T, s step) wire {
 	t.Helper()
 	a := c.run(t, s).answer(t)
@@ -94,8 +94,8 @@ func (c *client) finish(t *testing.T, s step) wire {
 	return a
 }
 
-// refused runs s and expects RUN_ERROR with code. If asked is true, the same response must also
-// report the interrupts that are open; otherwise it must report no interrupt.
+// refused plays the step s, and expects a RUN_ERROR with this code. If asked is true, the same
+// response must also report the interrupts that are open. If asked is false, it must report none.
 func (c *client) refused(t *testing.T, s step, code string, asked bool) wire {
 	t.Helper()
 	before := ids(c.pending)
@@ -133,8 +133,9 @@ func (c *client) goesOn(t *testing.T, deny any) {
 	}
 }
 
-// denying adds a denial of each open interrupt to s. A client with a list of interrupts uses the
-// list of its library. The oldest client has no such list, so it denies if its last run asked.
+// denying adds an answer to s that denies or cancels each open interrupt. For newer clients, the
+// open interrupts are those in the list of the client's library. The oldest client has no such
+// list: it denies if its last run ended with a question.
 func (c *client) denying(s step, deny any) step {
 	switch {
 	case c.version == oldest && c.asked:

@@ -24,12 +24,13 @@ type candidate struct {
 type paused struct {
 	// answer sends an approval if yes is true, and a denial otherwise.
 	answer func(t *testing.T, yes bool)
-	// ran checks that the right actions ran after the answer yes.
+	// ran checks that the right actions ran: those after an approval if yes is true, and otherwise
+	// those after a denial.
 	ran func(t *testing.T, yes bool)
 }
 
-// smokeOf returns a function for candidate.pauses. pause starts a chat and returns it when it waits
-// for an answer, answer approves or denies, and ran checks which actions ran.
+// smokeOf returns a function for candidate.pauses, made of three parts. pause starts a chat, and
+// returns it when it waits for an answer. answer approves or denies. ran checks which actions ran.
 func smokeOf[C any](pause func(t *testing.T, w world) C, answer func(t *testing.T, c C, yes bool), ran func(t *testing.T, w world, c C, yes bool)) func(t *testing.T, w world) paused {
 	return func(t *testing.T, w world) paused {
 		c := pause(t, w)
@@ -61,8 +62,8 @@ func yesOrNo(yes, no answer) func(t *testing.T, c *client, said bool) {
 	}
 }
 
-// effect returns a ran function for smokeOf. It checks that the tool had the effect what once after
-// an approval, and no effect after a denial.
+// effect returns a ran function for smokeOf. It checks that the tool had this effect once after an
+// approval, and no effect after a denial.
 func effect(what string) func(t *testing.T, w world, c *client, yes bool) {
 	return func(t *testing.T, w world, c *client, yes bool) {
 		if yes {

@@ -26,7 +26,8 @@ import (
 const (
 	newestRow = "E2E_NEWEST_ROW" // name of the row to test
 	newestAt  = "E2E_NEWEST_AT"  // the interpreter of the row, or the folder with its packages
-	// if set, the test denies when it should approve, and approves when it should deny
+	// If it is set, the test sends a denial where it should approve, and an approval where it
+	// should deny.
 	newestBad = "E2E_NEWEST_BAD"
 	newestAll = "E2E_NEWEST" // "all" tests every row; make newest sets it
 )

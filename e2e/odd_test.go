@@ -4,7 +4,8 @@ package e2e
 
 import "testing"
 
-// odd has a cancel, and answers in forms that the backends do not ask for.
+// odd lists answers in forms that the backends do not ask for, and a cancel. None of them is an
+// approval.
 var odd = map[string]answer{
 	"no":             gives("no"),
 	"not accepted":   gives(map[string]any{"accepted": false}),
@@ -15,9 +16,9 @@ var odd = map[string]answer{
 	"cancelled":      cancelled,
 }
 
-// TestOddAnswersRunNothing: no backend that sends the interrupt outcome may run an action after an
-// answer of odd. Three backends have tests of their own: TestADKTakesADecisionOnly,
-// TestCrewAIRunsWhatIsApproved and TestMastraWantsAPayload.
+// TestOddAnswersRunNothing: a backend that sends the interrupt outcome asks, and gets one of the
+// answers in odd. It must run no action. ADK, CrewAI and Mastra have tests of their own:
+// TestADKTakesADecisionOnly, TestCrewAIRunsWhatIsApproved and TestMastraWantsAPayload.
 func TestOddAnswersRunNothing(t *testing.T) {
 	t.Parallel()
 	for name, answer := range odd {

@@ -93,13 +93,13 @@ func TestAnAnswerArrivesAsItWasGiven(t *testing.T) {
 	matrix(t, func(t *testing.T, w world) {
 		for _, value := range []any{"Bob", "42", `{"a":1}`, float64(42), true, map[string]any{"a": []any{"b"}}, []any{"x"}, float64(0), ""} {
 			if text, isText := value.(string); !w.b.showsIDs() && (value == float64(0) || isText && text != "Bob") {
-				// without a native id only the bare value can be sent, and the adapter would parse
-				// it as JSON
+				// The stream has no native id, so Holdpoint can only send the value alone. The
+				// adapter would parse it as JSON.
 				continue
 			}
 			if text, isText := value.(string); w.old() && isText && text != "Bob" && text != "" {
-				// in the command form the adapter parses a string as JSON, and the client expects
-				// this
+				// In command.resume, the adapter parses a string as JSON. The oldest client sends
+				// its answers there, and expects this.
 				continue
 			}
 			c := w.paused(t, "text", 1)
@@ -357,8 +357,9 @@ func TestOneQuestionAfterTheOtherWithTheSameNativeID(t *testing.T) {
 	})
 }
 
-// TestAQuestionInASubgraph: the node that asks is in a subgraph. The snapshots of the subgraph
-// arrive in the middle of the run.
+// TestAQuestionInASubgraph: the node that asks is in a subgraph. The adapter sends the snapshots of
+// the subgraph in the middle of the run. An approval must run the action once, a denial must run
+// nothing, and the thread must continue.
 func TestAQuestionInASubgraph(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -376,7 +377,8 @@ func TestAQuestionInASubgraph(t *testing.T) {
 	})
 }
 
-// TestOnePauseAfterTheOther: a node that runs several times asks each time, under a new native id.
+// TestOnePauseAfterTheOther: a node runs several times, and asks each time under a new native id.
+// Each question must get a new id for the client, and each answer must be carried out once.
 func TestOnePauseAfterTheOther(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {
@@ -430,8 +432,10 @@ func TestTwoToolsOfOneNode(t *testing.T) {
 	})
 }
 
-// TestCopilotKitsResume: CopilotKit's request with an answer has the run id of the interrupted run,
-// and a tool message with the payload in addition to the resume array.
+// TestCopilotKitsResume: CopilotKit sends its answers in a request with two peculiarities. The
+// request has the run id of the interrupted run. In addition to the resume array, it has a tool
+// message with each payload. The answers must be carried out once, and no payload may remain in the
+// messages as the result of a tool.
 func TestCopilotKitsResume(t *testing.T) {
 	t.Parallel()
 	matrix(t, func(t *testing.T, w world) {

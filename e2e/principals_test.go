@@ -21,7 +21,8 @@ func gated(t *testing.T, b *backend, more map[string]string) *holdpoint {
 	return ownHoldpoint(t, b.url(), env)
 }
 
-// as returns a client that sends user in the header X-User, on a thread of the graph approve.
+// as returns a client that sends this user in the header X-User. It uses the graph approve and the
+// thread with this id.
 func (w world) as(t *testing.T, user, thread string) *client {
 	t.Helper()
 	c := &client{d: shared.through, name: fresh("client"), version: w.version, url: w.h.address + "/approve", thread: thread, proxied: true}
@@ -70,8 +71,8 @@ func TestAnothersThread(t *testing.T) {
 	}
 }
 
-// TestThreadsOfTwoPeople: with HOLDPOINT_THREAD_NAMESPACE=principal, the same thread id means a
-// separate thread for each person.
+// TestThreadsOfTwoPeople: with HOLDPOINT_THREAD_NAMESPACE=principal, two people use the same thread
+// id. Each of them must have a separate thread.
 func TestThreadsOfTwoPeople(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.backends {

@@ -16,15 +16,15 @@ import (
 type tampering struct {
 	name string
 	make func(messages []event, call string) []event
-	// refused means that Holdpoint refuses an approval with these messages, and accepts a denial.
-	// Otherwise it accepts the approval, and the call runs as the person saw it.
+	// refused: true means that Holdpoint must refuse an approval with these messages, and accept a
+	// denial. Otherwise it must accept the approval, and the call must run as the person saw it.
 	refused bool
-	// twice means that an object has the same key twice, in two spellings. Holdpoint refuses such a
-	// body with HTTP 400, whatever the answer. It then accepts the same answer with the unchanged
-	// messages.
+	// twice: true means that the messages have an object with the same key twice, in two spellings.
+	// Holdpoint must refuse such a body with HTTP 400, whatever the answer is. Then it must accept
+	// the same answer with the unchanged messages.
 	twice bool
-	// bare has the calls that each version runs without Holdpoint and without a store, by version.
-	// nil means that each version runs the call as the person saw it.
+	// bare has the calls that run without Holdpoint and without a store. Its keys are the versions
+	// of pydantic-ai. If bare is nil, each version runs the call as the person saw it.
 	bare map[string][]string
 }
 
@@ -34,7 +34,8 @@ const (
 	wipeEvil   = `wipe_disk {"path":"/etc/passwd"}`
 )
 
-// inBoth returns a value for the field bare: both versions run the calls in what.
+// inBoth returns a value for the field bare, in which both versions run the same calls: those in
+// what.
 func inBoth(what ...string) map[string][]string {
 	return map[string][]string{"2.0.0": what, "2.68.0": what}
 }
@@ -168,9 +169,9 @@ func (w world) noRun(t *testing.T, c *client, a wire) {
 	w.ran(t, c)
 }
 
-// TestPydanticAIRunsWhatWasShown: an honest answer is sent with a changed history. The call must
-// run as it was shown to the person, whatever the history contains. Without Holdpoint the changed
-// call would run (TestDirectPydanticAIRunsWhatTheHistorySays).
+// TestPydanticAIRunsWhatWasShown: a client sends an honest answer together with a changed history.
+// An approved call must run as the person saw it, whatever the history contains. Without Holdpoint
+// the changed call would run (TestDirectPydanticAIRunsWhatTheHistorySays).
 func TestPydanticAIRunsWhatWasShown(t *testing.T) {
 	t.Parallel()
 	for _, how := range tamperings {

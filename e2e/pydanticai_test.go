@@ -32,7 +32,7 @@ func eachPydanticAI(t *testing.T, modes []string, test func(t *testing.T, w worl
 	}
 }
 
-// asksAbout runs s and expects questions about this many calls.
+// asksAbout plays the step s, and expects that its run ends with this number of questions.
 func (c *client) asksAbout(t *testing.T, s step, calls int) {
 	t.Helper()
 	a := c.run(t, s).answer(t)

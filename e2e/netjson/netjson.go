@@ -77,8 +77,8 @@ func Relaxed(v any) []byte { return spelled(Text(v), relaxed) }
 // have a meaning in HTML or for a terminal are written as \uXXXX, including the quotation mark.
 func Escaped(v any) []byte { return spelled(Text(v), escaped) }
 
-// spelled returns text, which is compact JSON, with each string replaced by what write appends for
-// it.
+// spelled returns the compact JSON in text, with every string spelled anew. write appends the new
+// spelling of a string.
 func spelled(text []byte, write func([]byte, string) []byte) []byte {
 	var out []byte
 	for n := 0; n < len(text); n++ {

@@ -40,13 +40,13 @@ var Steps = []string{"pause", "approve", "deny"}
 type Try struct {
 	// Lookup returns the newest version of each of the row's packages.
 	Lookup func(context.Context, Row) (map[string]string, error)
-	// Install installs the versions in found. It returns the folder or interpreter that Smoke gets
-	// as at.
+	// Install installs the versions in found. It returns the folder or the interpreter that Smoke
+	// gets as its parameter at.
 	Install func(ctx context.Context, row Row, found map[string]string) (string, error)
 	// Smoke runs the steps and returns their results. It returns an error if the steps could not
 	// run.
 	Smoke func(ctx context.Context, row Row, at string) ([]Verdict, error)
-	// All means that rows are tested even if their newest versions are the pinned versions.
+	// All: true means that a row is tested even if its newest versions are the pinned versions.
 	All bool
 	// Budget is the time for all rows.
 	Budget time.Duration
@@ -91,8 +91,9 @@ func (t Try) line(ctx context.Context, row Row) string {
 	return said + ": " + told(verdicts)
 }
 
-// told names the packages that have a newer version, with both versions. If other, the list of
-// these packages, is empty, told names the first package of the row.
+// told names the row and the packages that have a newer version, each with the newest and the
+// pinned version. other is the list of these packages. If it is empty, told names the first package
+// of the row.
 func (r Row) told(found map[string]string, other []string) string {
 	if len(other) == 0 {
 		return fmt.Sprintf("%s: %s %s", r.Name, r.Packages[0], found[r.Packages[0]])

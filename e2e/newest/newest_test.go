@@ -27,7 +27,8 @@ func finds(verdicts ...Verdict) func(context.Context, Row, string) ([]Verdict, e
 
 var good = finds(Verdict{Step: "pause"}, Verdict{Step: "approve"}, Verdict{Step: "deny"})
 
-// TestLines: each row leads to one line. A line is red if anything about the new release is wrong.
+// TestLines: each row must lead to one line. The line must contain RED if anything about the new
+// release is wrong.
 func TestLines(t *testing.T) {
 	broken := errors.New("the first line\nthe second")
 	for name, c := range map[string]struct {
