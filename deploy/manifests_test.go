@@ -222,8 +222,9 @@ func TestSidecarOfTheChart(t *testing.T) {
 	}
 }
 
-// TestIDsOfTheChart: the user can set the user and group ids of the pods, or set them to null. With
-// null they must be left out, because OpenShift sets its own for each namespace.
+// TestIDsOfTheChart: the user can set the user and group ids of the pods, or set them to null. If
+// they are null, the chart must leave them out, because OpenShift chooses the ids for each
+// namespace itself.
 func TestIDsOfTheChart(t *testing.T) {
 	for values, want := range map[string][3]int{
 		"": {65532, 65532, 65532},
@@ -250,8 +251,8 @@ func TestIDsOfTheChart(t *testing.T) {
 }
 
 // TestDrainTimesOfTheChart: the chart derives the drain delay and the drain timeout from the pod's
-// grace period. Together they must take all of it except 5 seconds. A delay that the user sets must
-// be kept.
+// grace period. The two together must take the whole grace period except 5 seconds. A delay that
+// the user sets must be kept.
 func TestDrainTimesOfTheChart(t *testing.T) {
 	for _, tt := range []struct{ values, delay, timeout string }{
 		{"", "5s", "20s"},

@@ -225,8 +225,9 @@ tests:
 	}
 }
 
-// directives maps an annotation of ingress-nginx to the directive that ingress-nginx writes into
-// the nginx location of an Ingress, and to the value if the annotation is missing.
+// directives has annotations of ingress-nginx. For each of them, it has the directive that
+// ingress-nginx writes into the nginx location of an Ingress, and the value that ingress-nginx uses
+// if the annotation is missing.
 var directives = map[string][2]string{
 	"proxy-body-size":    {"client_max_body_size %s;", "1m"},
 	"proxy-buffering":    {"proxy_buffering %s;", "off"},

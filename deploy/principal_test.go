@@ -28,8 +28,8 @@ const users = "alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\nmallory:{SHA}W6ph5Mm5Pz8
 
 // oauth2Proxy starts a proxy in front of upstream and returns its address. Users log in to the
 // proxy by name and password. If the variable OAUTH2_PROXY has the path of the real oauth2-proxy,
-// it runs with the manifest's arguments for headers and times. Otherwise a small proxy treats
-// headers as oauth2-proxy documents it.
+// the real one runs, with the manifest's arguments for headers and times. Otherwise a small proxy
+// treats headers as oauth2-proxy documents it.
 func oauth2Proxy(t *testing.T, upstream string, args []string) string {
 	t.Helper()
 	path := os.Getenv("OAUTH2_PROXY")
@@ -121,8 +121,8 @@ func start(t *testing.T, env map[string]string) string {
 	return ""
 }
 
-// asking starts an agent that asks one question. It counts its requests in runs, and those with an
-// answer in resumes.
+// asking starts an agent that asks one question. The agent counts all its requests in runs, and its
+// requests with an answer in resumes.
 func asking(t *testing.T, runs, resumes *atomic.Int32) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in struct {
@@ -145,9 +145,9 @@ func asking(t *testing.T, runs, resumes *atomic.Int32) string {
 	return s.URL
 }
 
-// TestForgedPrincipal: Holdpoint runs with the variables of the manifests behind oauth2-proxy. No
-// client may get another user's name, neither by headers through the proxy nor by a request past
-// the proxy.
+// TestForgedPrincipal: Holdpoint runs behind oauth2-proxy, with the variables of the manifests. A
+// client may get another user's name neither by headers that it sends through the proxy nor by a
+// request past the proxy.
 func TestForgedPrincipal(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has more addresses of loopback than one: a peer that is not trusted needs one")

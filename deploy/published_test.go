@@ -213,8 +213,8 @@ func plays(t *testing.T, dir, command string, args ...string) {
 	}
 }
 
-// releaseByPip installs the wheel for this machine from its file by pip, and runs the command
-// holdpoint.
+// releaseByPip installs the wheel for this machine with pip, from the file of the wheel, and runs
+// the command holdpoint.
 func releaseByPip(t *testing.T, dist string) {
 	machine := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
 	wheels, err := filepath.Glob(filepath.Join(dist, "holdpoint_proxy-0.1.0-py3-none-manylinux*_"+machine+".whl"))

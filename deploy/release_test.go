@@ -112,9 +112,9 @@ func releaseByHand(t *testing.T, root, public string) {
 	}
 }
 
-// TestRelease makes a release from a commit. The folder must not matter, and the release must
-// consist of exactly the files that its key has signed. TestImage checks the image that the
-// Dockerfile builds.
+// TestRelease makes a release from a commit. The release must be the same in every folder, and must
+// consist of exactly the files that its key has signed. The image that the Dockerfile builds is
+// checked by TestImage.
 func TestRelease(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the release is made of Linux' binaries here, and they are run")
@@ -166,7 +166,8 @@ func releaseFiles(t *testing.T, first, second, key string) {
 	if out, err := exec.Command(filepath.Join(dist, name), "version").CombinedOutput(); err != nil || !strings.Contains(string(out), version) {
 		t.Errorf("%v: %s", err, out)
 	}
-	// The binary may have 30 MB. docs/dependencies.md lists what takes how much of it.
+	// The binary may have at most 30 MB. docs/dependencies.md says how much of this each dependency
+	// takes.
 	if info, err := os.Stat(filepath.Join(dist, name)); err != nil || info.Size() > 30e6 {
 		t.Errorf("the binary has %d bytes: %v", info.Size(), err)
 	}

@@ -271,8 +271,9 @@ func TestADKAsksForACredential(t *testing.T) {
 }
 
 // TestADKsCredentialIsKeptNowhere: a person enters a credential. Neither the store's file nor the
-// audit may contain it, even if the audit has payloads. No run may show it, nor the secrets of the
-// agent's own OAuth client. This also holds if ADK sends all messages at the end of a run.
+// audit may contain it, even if the audit has payloads. No stream may show the credential or the
+// secrets of the agent's own OAuth client. This also holds if ADK sends all messages at the end of
+// a run.
 func TestADKsCredentialIsKeptNowhere(t *testing.T) {
 	t.Parallel()
 	s := need(t, "adk", "0.11.0")
@@ -316,9 +317,10 @@ func TestADKsCredentialIsKeptNowhere(t *testing.T) {
 	}
 }
 
-// TestADKsOwnClientAnswersInput: a client of ADK answers the call that asks with a tool message.
-// With another dialect or with HOLDPOINT_CLIENT=native, the client must see the call and can answer
-// it as without Holdpoint. The tool message must reach ADK, and the workflow must continue.
+// TestADKsOwnClientAnswersInput: ADK asks by a tool call, and a client that was written for ADK
+// answers this call with a tool message. With another dialect or with HOLDPOINT_CLIENT=native, the
+// client must see the call and can answer it as without Holdpoint. The tool message must reach ADK,
+// and the workflow must continue.
 func TestADKsOwnClientAnswersInput(t *testing.T) {
 	t.Parallel()
 	s := need(t, "adk", "0.11.0")

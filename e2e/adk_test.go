@@ -175,8 +175,8 @@ func TestADKTakesAMessageAfterTheAnswer(t *testing.T) {
 	})
 }
 
-// TestADKsExpiredQuestion: an expired question must count as denied. The message by whose run
-// Holdpoint noticed the expiry must be answered.
+// TestADKsExpiredQuestion: an expired question must count as denied. Holdpoint notices the expiry
+// when a message arrives. The agent must answer this message.
 func TestADKsExpiredQuestion(t *testing.T) {
 	t.Parallel()
 	eachADK(t, "outcome", map[string]string{"HOLDPOINT_INTERRUPT_TTL": "1s"}, func(t *testing.T, w world) {
@@ -253,8 +253,7 @@ func TestADKsPredictedState(t *testing.T) {
 	for _, mode := range []string{"default", "outcome"} {
 		t.Run(mode+", declared", func(t *testing.T) {
 			eachADK(t, mode, nil, func(t *testing.T, w world) {
-				// On the same path, Holdpoint first sees a call of a tool that the client does not
-				// declare.
+				// The first client does not declare the tool. It uses the same path of Holdpoint.
 				first := w.client(t, "predict")
 				first.asksAbout(t, step{say: "write hello"}, 1)
 				if mode == "outcome" {

@@ -8,9 +8,10 @@ import (
 	"testing"
 )
 
-// These tests run AG2 with its AG-UI stream, behind a Holdpoint without settings for AG2. AG2 keeps
-// the turn that asked in the memory of its process. AG2 refuses a wrong answer before the run
-// begins, and the turn still waits. It also refuses every run that does not answer the question.
+// These tests run AG2 with its AG-UI stream, behind a Holdpoint without settings for AG2. After a
+// question, AG2 keeps the turn in the memory of its process. AG2 refuses a wrong answer before the
+// run begins, and the turn still waits. It also refuses every run that does not answer the
+// question.
 
 const answerA = `ask {"answer":"Ann"}`
 
@@ -95,9 +96,9 @@ func TestAG2Approvals(t *testing.T) {
 	}
 }
 
-// TestAG2AfterARefusal: each question of AG2 contains a proof, which its answer must contain. AG2
-// refuses an answer without it before the run begins. Then the question must stay open, and a
-// correct answer must be accepted.
+// TestAG2AfterARefusal: each question of AG2 contains a proof, which the answer must repeat. AG2
+// refuses an answer without the proof before the run begins. Then the question must stay open, and
+// a correct answer must be accepted.
 func TestAG2AfterARefusal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -261,8 +262,8 @@ func TestAG2WaitsForALostQuestion(t *testing.T) {
 	}
 }
 
-// moves makes the client send its next requests to the Holdpoint to. The client keeps its messages
-// and its list of open questions.
+// moves makes the client send its next requests to another Holdpoint, the parameter to. The client
+// keeps its messages and its list of open questions.
 func (c *client) moves(t *testing.T, to *holdpoint, agent string) {
 	t.Helper()
 	pending := c.pending

@@ -6,8 +6,9 @@ import "testing"
 
 type answer = func(id string) entry
 
-// TestAgentsApprovals plays approvals of every kind, each up to the next ordinary message. An
-// approved call must run once with the arguments that were shown, and no other call may run.
+// TestAgentsApprovals plays approvals of every kind. After each, the client sends an ordinary
+// message. An approved call must run once with the arguments that were shown, and no other call may
+// run.
 func TestAgentsApprovals(t *testing.T) {
 	t.Parallel()
 	round := func(answers ...answer) []answer { return answers }
@@ -48,8 +49,8 @@ func TestAgentsApprovals(t *testing.T) {
 		{"denied, then again", "again", [][]answer{round(reject), round(accept)}, []string{mail}},
 		{"denied twice", "again", [][]answer{round(reject), round(cancelled)}, nil},
 
-		// In these cases the backend uses another thread id than the client. It keeps the pause
-		// only under its own id.
+		// In these cases the backend uses another thread id than the client, and keeps the pause
+		// only under the backend's thread id.
 		{"another thread id", "drift", [][]answer{round(accept), round(accept)}, []string{deleteA, mail}},
 		{"another thread id, denied", "drift", [][]answer{round(reject), round(accept)}, []string{mail}},
 		{"another thread id each time", "drift-each", [][]answer{round(accept), round(accept)}, []string{deleteA, mail}},
@@ -85,8 +86,8 @@ func TestAgentsApprovals(t *testing.T) {
 				c.plain(t, c.finish(t, s))
 				if w.since("1.7.0") && test.agent == "predictive-ask" {
 					// On every resume with a state, this backend itself puts a message "Application
-					// state" between a call and its result, so the history would not pass the check
-					// in proven.
+					// state" between a call and its result. So the history would not pass the check
+					// in the method proven.
 					w.ran(t, c, test.want...)
 					return
 				}
@@ -121,9 +122,9 @@ func TestAgentsAskInTheOutcome(t *testing.T) {
 	})
 }
 
-// TestAgentsCallBesideOneThatNeedsNoApproval: the model makes two calls, and one of them needs no
-// approval. Since 1.0.0rc8 that call runs, whatever the answer is. Before 1.0.0rc8 it never runs,
-// and the model must learn that.
+// TestAgentsCallBesideOneThatNeedsNoApproval: the model makes two calls, and only one of them needs
+// an approval. Since 1.0.0rc8 the other call runs, even if the person denies the first one. Before
+// 1.0.0rc8 the other call never runs, and the model must learn that.
 func TestAgentsCallBesideOneThatNeedsNoApproval(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"mixed", "strict-mixed"} {

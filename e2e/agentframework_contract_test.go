@@ -33,8 +33,8 @@ func eachPause(t *testing.T, test func(t *testing.T, w world, agent string, open
 	}
 }
 
-// settled sends the answer yes to all open questions. If the agent then asks again, it denies that
-// question. The run must end without an error.
+// settled sends the answer yes to all open questions. If the agent then asks another question,
+// settled denies it. The run must end without an error.
 func (c *client) settled(t *testing.T, yes answer) {
 	t.Helper()
 	a := c.run(t, step{resume: c.answers(yes)}).answer(t)
@@ -46,9 +46,9 @@ func (c *client) settled(t *testing.T, yes answer) {
 	}
 }
 
-// TestAgentsKeepTheContract: Holdpoint must not send a request that the contract forbids to the
-// backend, which would accept most of them. The questions must stay as they are and be sent to the
-// client again. Then they must accept a correct answer.
+// TestAgentsKeepTheContract: the client sends requests that the contract forbids. The backend would
+// accept most of them, so Holdpoint must refuse them. The questions must stay as they are and be
+// sent to the client again. Then they must accept a correct answer.
 func TestAgentsKeepTheContract(t *testing.T) {
 	t.Parallel()
 	for _, refusal := range []struct {
@@ -120,8 +120,9 @@ func TestAgentsAskAReloadedPageAgain(t *testing.T) {
 }
 
 // TestAgentsAreNotToldTheSameAnswersTwice: answers are sent again, byte for byte or by a new
-// client. They must get the same end of the run, and Holdpoint must not call the backend. Most of
-// these backends would not recognize the repeated answer, and one would call its model again.
+// client. The client must get the same end of the run as the first time, and Holdpoint must not
+// call the backend. Most of these backends would not recognize the repeated answer, and one would
+// call its model again.
 func TestAgentsAreNotToldTheSameAnswersTwice(t *testing.T) {
 	t.Parallel()
 	eachPause(t, func(t *testing.T, w world, agent string, open int, yes answer, does []string) {
@@ -157,8 +158,9 @@ func spoken(c *client) string {
 	return indented(slices.DeleteFunc(slices.Clone(c.messages), func(m event) bool { return m.str("role") == "activity" }))
 }
 
-// TestAgentsTakeTheFirstAnswer: another answer after the end of the run must change nothing. A
-// denial does not undo an approval, and an approval does not undo a denial.
+// TestAgentsTakeTheFirstAnswer: after the end of the run, the client sends another answer to the
+// same question. The late answer must change nothing. A denial does not undo an approval, and an
+// approval does not undo a denial.
 func TestAgentsTakeTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

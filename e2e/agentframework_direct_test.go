@@ -270,8 +270,8 @@ func TestDirectAgentsPrediction(t *testing.T) {
 	})
 }
 
-// TestDirectAgentsDrift: 1.0.0rc7 sends another thread id to the client than the client uses, and
-// keeps the open question only under that id.
+// TestDirectAgentsDrift: 1.0.0rc7 uses another thread id than the client. It sends this id to the
+// client, and keeps the open question only under this id.
 func TestDirectAgentsDrift(t *testing.T) {
 	t.Parallel()
 	eachBareAgent(t, "drift", func(t *testing.T, w world, c *client) {

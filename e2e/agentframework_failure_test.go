@@ -118,10 +118,11 @@ func TestAgentsForgetThePause(t *testing.T) {
 					a := c.run(t, c.each(t, scene.answers...)).answer(t)
 					told := a.code() == "BACKEND_LOST_INTERRUPT"
 					if !w.since("1.0.0rc8") {
-						// If one call waits for an approval, the stream after a lost question looks
-						// like that of a version that runs the call without any event, so
-						// RESUME_IN_DOUBT is right too. If a provider refuses the history of
-						// 1.0.0rc7 with status 400, the stream shows nothing but that error.
+						// For these versions RESUME_IN_DOUBT is right too, if one call waits for an
+						// approval. The stream after a lost question then looks like the stream of
+						// a version that runs the call without any event. If a provider refuses the
+						// history of 1.0.0rc7 with status 400, the stream shows nothing but that
+						// error.
 						told = told || a.code() == "RESUME_IN_DOUBT" || scene.agent == "strict" && a.code() != ""
 					}
 					if !told {

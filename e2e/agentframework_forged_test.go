@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A forgery makes messages and other members of a request that approve a call although no question
-// asked for it. Each forgery uses one format that some version of the backend accepts.
+// A forgery makes a part of a request: messages and other members that approve a call, although no
+// question asked for it. Each forgery uses one format that some version of the backend accepts.
 type forgery struct {
 	name string
 	make func(call string, arguments map[string]any) (messages []event, patch map[string]any)

@@ -129,7 +129,8 @@ func TestAgentsTakeNoLessThanARun(t *testing.T) {
 						t.Errorf("%s, %s: %d %s", f.name, name, status, answer)
 					}
 				}
-				// This body is a complete run. The client declares the tools of its forged calls.
+				// The next two bodies are complete runs. In the second one, the client declares the
+				// tool confirm_changes.
 				f.post(t, c, []event{{"id": fresh("user"), "role": "user", "content": "plain hello", "tools": nil}}, fresh("call"), map[string]any{"path": path})
 				declaring := map[string]any{"threadId": c.thread, "runId": fresh("run"), "state": map[string]any{}, "context": []any{}, "forwardedProps": map[string]any{}, "messages": messages,
 					"tools": []any{map[string]any{"name": "confirm_changes", "description": "", "parameters": map[string]any{}}}}
@@ -169,7 +170,7 @@ func TestAgentsTakeNoLessThanARun(t *testing.T) {
 
 // TestAgentsAreNotAnsweredAfterARestart: Holdpoint was killed with its store in memory, so the new
 // process does not know the question. The backend still waits for the answer, and would accept each
-// of these bodies. Holdpoint must refuse them.
+// body that the test sends. Holdpoint must refuse these bodies.
 func TestAgentsAreNotAnsweredAfterARestart(t *testing.T) {
 	t.Parallel()
 	eachAgent(t, func(t *testing.T, w world) {
@@ -202,9 +203,9 @@ func TestAgentsAreNotAnsweredAfterARestart(t *testing.T) {
 }
 
 // TestAgentsAreNotAnsweredByAMessageAfterARestart: Holdpoint was killed, and the new process does
-// not know the dialect of the path. A complete run contains a message that approves or denies the
-// waiting call. Holdpoint must not let it answer the call. The client keeps the refused message in
-// its history.
+// not know the dialect of the path. The client sends a complete run with a message that approves or
+// denies the waiting call. This message must not reach the backend as an answer. The client keeps
+// the refused message in its history.
 func TestAgentsAreNotAnsweredByAMessageAfterARestart(t *testing.T) {
 	t.Parallel()
 	answered := func(t *testing.T, w world) {
@@ -240,9 +241,9 @@ func TestAgentsAreNotAnsweredByAMessageAfterARestart(t *testing.T) {
 	eachVersion(t, answered)
 }
 
-// TestAnEchoOfMastraIsNoWayAroundARestart does the same with LangGraph. The client adds to its
-// answer a copy of the event by which Mastra would announce a question. Holdpoint must not take the
-// answer for one to Mastra.
+// TestAnEchoOfMastraIsNoWayAroundARestart: the backend is LangGraph, and Holdpoint was killed as in
+// the test above. The client adds to its answer a copy of the event by which Mastra would announce
+// a question. Holdpoint must not take this answer for an answer to Mastra.
 func TestAnEchoOfMastraIsNoWayAroundARestart(t *testing.T) {
 	t.Parallel()
 	for _, b := range shared.backends {

@@ -83,8 +83,8 @@ func eachMode(t *testing.T, modes []string, test func(t *testing.T, w world)) {
 	cells(t, func(w world) bool { return slices.Contains(modes, w.b.mode) }, test)
 }
 
-// eachVersion runs test for each version in its default mode, also for the version that is too old,
-// with the newest client.
+// eachVersion runs test with the newest client, for each version of the backend in its default
+// mode. The version that is too old is among them.
 func eachVersion(t *testing.T, test func(t *testing.T, w world)) {
 	t.Helper()
 	cells(t, func(w world) bool { return w.b.mode == "default" && w.version == newest }, test)
@@ -154,8 +154,8 @@ func (w world) ran(t *testing.T, c *client, want ...string) {
 	}
 }
 
-// unblamed checks every request that the model got, except for the first ones (first is their
-// number). A real provider would have accepted each of them.
+// unblamed checks the requests that the model got, without the first ones. The parameter first is
+// the number of requests to leave out. A real provider would have accepted each checked request.
 func (w world) unblamed(t *testing.T, c *client, first int) {
 	t.Helper()
 	for n, seen := range w.b.ledger(t, c.thread).Seen {
@@ -185,8 +185,8 @@ func (w world) proven(t *testing.T, c *client, want ...string) {
 }
 
 // complete checks the messages of a client. Directly after the message with a call there must be
-// one result for the call, unless the call is in waiting. No id may be there twice. No message may
-// show a question or an answer in the backend's own format.
+// one result for the call, unless the parameter waiting has the call. No id may be there twice. No
+// message may show a question or an answer in the backend's own format.
 func complete(t *testing.T, messages []event, waiting []string) {
 	t.Helper()
 	problem := func(format string, args ...any) {
@@ -242,8 +242,8 @@ func complete(t *testing.T, messages []event, waiting []string) {
 	}
 }
 
-// asks runs s, and expects n questions. Each call that a question names must be in the client's
-// messages.
+// asks runs the step s, and expects n questions. Each call that a question names must be in the
+// client's messages.
 func (c *client) asks(t *testing.T, s step, n int) wire {
 	t.Helper()
 	a := c.run(t, s).answer(t)

@@ -4,8 +4,8 @@ package e2e
 
 import "testing"
 
-// chooses returns an answer that chooses what. chosen returns the note that the workflow writes
-// after this answer.
+// chooses returns an answer whose choice is the parameter what. chosen returns the note that the
+// workflow writes after this answer.
 func chooses(what string) answer {
 	return func(id string) entry { return resolved(id, map[string]any{"choice": what}) }
 }

@@ -33,10 +33,10 @@ func (c *client) callOf(t *testing.T, question event) map[string]any {
 	return nil
 }
 
-// TestAnswersThatNameTheirCall: some clients repeat in an answer the call that they answer. In
-// every framework that asks about a call, an answer with exactly that call must be carried out. An
-// answer with another tool must be refused, even if it is a denial. An answer with other arguments
-// is an edit: the call runs as edited, or the answer is refused.
+// TestAnswersThatNameTheirCall: some clients put into their answer the call about which they were
+// asked. In every framework that asks about a call, an answer with exactly this call must be
+// carried out. An answer with another tool must be refused, even if it is a denial. An answer with
+// other arguments is an edit: the call runs as edited, or the answer is refused.
 func TestAnswersThatNameTheirCall(t *testing.T) {
 	t.Parallel()
 	asked := map[string]bool{}

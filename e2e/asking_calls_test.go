@@ -14,7 +14,8 @@ import (
 type family struct {
 	agent   string
 	yes, no answer
-	// forged has messages that pretend an approval of a call about which nobody was asked.
+	// forged has messages that claim that a call was approved, although nobody was asked about the
+	// call.
 	forged []any
 }
 

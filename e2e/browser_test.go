@@ -17,7 +17,8 @@ import (
 
 // These tests use a page in a real browser (browser/page.mjs), whose HttpAgent sends requests to
 // another origin. The page is served from localhost and from 127.0.0.1, which are two origins.
-// Holdpoint and the backends listen on other ports, so they are another origin for both.
+// Holdpoint and the backends listen on other ports, so each of the two pages sends its requests to
+// another origin.
 
 // inBrowser has what all of these tests share. The first test that needs it starts it.
 var inBrowser struct {
@@ -204,8 +205,8 @@ func (s screen) sees(t *testing.T, when, question, code string) {
 	}
 }
 
-// only returns the id of the question that the page received last. If it did not receive exactly
-// one, the test fails.
+// only returns the id of the question that the page received last. If the page then received
+// several questions or none, the test fails.
 func (s screen) only(t *testing.T) string {
 	t.Helper()
 	var found []event
@@ -223,8 +224,8 @@ func (s screen) only(t *testing.T) string {
 }
 
 // TestAPageOfAnotherOrigin plays a pause, a refusal, a reload, another tab, an approval and its
-// replay. First the backend allows the page. Then the backend sends no CORS headers, and
-// HOLDPOINT_CORS_ORIGINS allows the page.
+// replay. There are two ways to allow the page. Either the backend sends CORS headers for it, or
+// the backend sends none and HOLDPOINT_CORS_ORIGINS allows the page.
 func TestAPageOfAnotherOrigin(t *testing.T) {
 	t.Parallel()
 	needBrowser(t)
@@ -327,7 +328,8 @@ func TestAPageAndARestart(t *testing.T) {
 					t.Errorf("after a restart the page gets %q\n%s", s.Error, strings.Join(s.Console, "\n"))
 				}
 				if setup.backend == inBrowser.backend {
-					// Only the browser's own preflights list names of headers.
+					// Holdpoint also asks the backend by a preflight. But only the browser's own
+					// preflights list names of headers.
 					after := preflightsOf(t, setup.backend, again)[len(before):]
 					if i := slices.IndexFunc(after, func(p preflight) bool { return p.Headers != "" }); i >= 0 {
 						t.Errorf("the browser has sent a preflight, so this shows nothing: %v", after[i])

@@ -66,7 +66,8 @@ func startChats() error {
 	return nil
 }
 
-// A chat is a page of CopilotKit or assistant-ui in a tab. address is that of its agent.
+// A chat is a page of CopilotKit or assistant-ui in a tab. The field address is the address of the
+// agent that the page uses.
 type chat struct {
 	name, kind, address, thread string
 	card                        string // another card than the default, see copilotkit/cards.jsx
@@ -148,16 +149,16 @@ func (c *chat) say(t *testing.T, text string) {
 }
 func (c *chat) click(t *testing.T, id string) { t.Helper(); c.do(t, "click", map[string]any{"id": id}) }
 
-// press presses the button with the name button of the question with the index of. It is for pages
-// that show several questions.
+// press presses a button of one question, on a page that shows several questions. The parameter
+// button is the name of the button, and the parameter of is the index of the question.
 func (c *chat) press(t *testing.T, button string, of int) {
 	t.Helper()
 	c.do(t, "press", map[string]any{"button": button, "of": of})
 }
 func (c *chat) look(t *testing.T) view { t.Helper(); return c.do(t, "look", nil) }
 
-// sees waits until the page shows what. The keys of what are those that the driver's function
-// `until` knows.
+// sees waits until the page shows what the parameter what describes. The keys of what are those
+// that the driver's function `until` knows.
 func (c *chat) sees(t *testing.T, when string, what map[string]any) view {
 	t.Helper()
 	v := c.do(t, "until", map[string]any{"what": what})

@@ -8,11 +8,12 @@ import (
 )
 
 // In these tests the model makes two calls in one turn: a tool of the client, and a tool that needs
-// an approval. Before the client sends the result of its own call, Holdpoint is restarted with its
-// store in memory, so it does not know the question. AGUI.Server, the .NET host, treats the
-// client's result alone as an approval of the other call, and a path that Holdpoint does not know
-// may lead to AGUI.Server. So Holdpoint removes the other call from its message there. With every
-// other backend the run must end as it does without Holdpoint.
+// an approval. Then Holdpoint is restarted with its store in memory, so it does not know the
+// question. After that, the client sends the result of its own call, and no answer. AGUI.Server,
+// the .NET host, would treat this result as an approval of the other call. The restarted Holdpoint
+// does not know to which backend a path leads. If that may be AGUI.Server, Holdpoint removes the
+// other call from its message. With every other backend the run must end as it does without
+// Holdpoint.
 
 // upstream returns the address of the backend's agents. A client that uses it bypasses Holdpoint.
 func (family mixedTurn) upstream(w world) string {
@@ -25,8 +26,8 @@ func (family mixedTurn) upstream(w world) string {
 	return w.b.url()
 }
 
-// A broughtEnd describes how a run ended that had the client's result and no answer, and whether
-// the chat continued.
+// A broughtEnd is about a run that had the client's result and no answer. It describes how this run
+// ended, and whether the chat continued.
 type broughtEnd struct {
 	brought bool // whether the client got a call of its own
 	asked   bool
@@ -36,9 +37,9 @@ type broughtEnd struct {
 	goesOn  bool
 }
 
-// bringsAlone makes a client send the order, and then a run with the result of its own call and
-// without an answer to the question. between is called before this second run. The client does not
-// mind that its question is open.
+// bringsAlone makes a client send two runs. The first run has the order. The second run has the
+// result of the client's own call, and no answer to the question. The client sends it although its
+// question is open. The function between is called before the second run.
 func (family mixedTurn) bringsAlone(t *testing.T, w world, at int, between func(c *client)) (c *client, end broughtEnd) {
 	t.Helper()
 	c = family.client(t, w, at)
@@ -75,7 +76,8 @@ func (family mixedTurn) bringsAlone(t *testing.T, w world, at int, between func(
 }
 
 // finds reports whether Holdpoint can turn the backend's refusal of a run into a lost question.
-// This works if the calls in the history name the question. They do not if a hook of Strands asks.
+// This works if the calls in the history name the question. If a hook of Strands asks, they do not
+// name it.
 func (family mixedTurn) finds(w world) bool {
 	return family.name == "Agent Framework" && w.since("1.0.0rc8") || family.name == "Strands, Python" && !family.locked(w)
 }

@@ -19,28 +19,28 @@ type mixedTurn struct {
 	each  func(t *testing.T, test func(t *testing.T, w world)) // runs test for each of its backends
 	start func(t *testing.T, w world) *client                  // nil: say names the agent, whose turn is always the same
 	tool  string                                               // the client's tool
-	// say has two orders. At the first one the client's call comes last in the turn, at the second
-	// one first.
+	// say has two orders. After the first order, the client's call comes last in the turn. After
+	// the second order, the client's call comes first.
 	say [2]string
 	// asks reports whether the backend asks its question in such a turn.
 	asks func(w world, clientFirst bool) bool
 	did  func(t *testing.T, w world, c *client, approved bool)
-	// late means that the model gets the client's result only in the next turn. never reports
-	// whether the model does not get the result at all. Without Holdpoint both are the same.
+	// If late is true, the model gets the client's result only in the next turn. The function never
+	// reports whether the model never gets the result. All this is the same without Holdpoint.
 	late  bool
 	never func(w world, clientFirst bool) bool
-	// apart means that the client's call and the question need not be open at the same time: the
+	// If apart is true, the client's call and the question need not be open at the same time: the
 	// backend may send one of them only after it got the answer to the other one.
 	apart bool
-	// hides means that the backend does not send some results to any client. hidesCancelled means
-	// that it does not send the result of a cancelled call.
+	// If hides is true, the backend does not send some results to any client. If hidesCancelled is
+	// true, it does not send the result of a cancelled call.
 	hides, hidesCancelled bool
 	// yes and no, if they are set, are used in place of accept and reject.
 	yes, no answer
 }
 
-// brought returns a tool message with content for each call of the tool in the client's messages
-// that has no result yet.
+// brought returns tool messages with the given content. There is one for each call of the tool in
+// the client's messages that has no result yet.
 func (c *client) brought(tool, content string) []event {
 	has, list := map[string]bool{}, []event{}
 	for _, m := range c.messages {

@@ -277,8 +277,8 @@ func TestAPIServerTakesAll(t *testing.T) {
 				left++ // kinds of meshes and operators, which are not on the node
 				continue
 			}
-			// Another scene may use the namespaces of the manifests at the moment, so the objects
-			// get other ones.
+			// Another scene may be using the namespaces that the manifests name. So the test gives
+			// the objects namespaces of its own.
 			if meta := o["metadata"].(object); o["kind"] == "Namespace" {
 				meta["name"] = s.name + "-other"
 			} else if meta["namespace"] != nil {

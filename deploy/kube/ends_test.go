@@ -11,8 +11,8 @@ import (
 )
 
 // A crowd is everything that is open while a pod ends: a question, two streams without an answer
-// and two runs with an answer. Of each two, the short one ends during the drain, and the long one
-// does not.
+// and two runs with an answer. There is a short and a long one of each. The short one ends by
+// itself during the drain, and the long one would take longer than the drain.
 type crowd struct {
 	s                         *space
 	url                       string
@@ -162,11 +162,12 @@ func deleted(t *testing.T, path string, sidecar bool) {
 // TestSidecarIsDeleted deletes the pod of sidecar.yaml, whose store is a file.
 func TestSidecarIsDeleted(t *testing.T) { deleted(t, "kubernetes/sidecar.yaml", true) }
 
-// TestContainerIsDeleted does the same with container.yaml, where Holdpoint is a plain container.
+// TestContainerIsDeleted deletes the pod of container.yaml, where Holdpoint is a plain container.
 func TestContainerIsDeleted(t *testing.T) { deleted(t, "kubernetes/container.yaml", false) }
 
-// TestGatewayIsDeleted: the store is Redis, and one of the two pods of a Service is deleted. Its
-// open runs must end as in the tests above, and the other pod must continue with the question.
+// TestGatewayIsDeleted: the store is Redis, and one of the two pods of a Service is deleted. The
+// open runs of the deleted pod must end as in the tests above, and the other pod must continue with
+// the question.
 func TestGatewayIsDeleted(t *testing.T) {
 	s := scene(t)
 	s.gateway()
@@ -206,8 +207,8 @@ func TestIdlePodsAreDeleted(t *testing.T) {
 	s.note("grace period 610 s: gone after %.1f s, dark for %.1f s, %d of %d runs lost %q", took.Seconds(), dark.Seconds(), lost, sent, results)
 }
 
-// TestGracePeriodIsCutShort: the pod gets only ten seconds to end. Kubernetes then ends the preStop
-// hook, but before it kills Holdpoint, all streams must still get their proper end.
+// TestGracePeriodIsCutShort: the pod gets only ten seconds to end, so Kubernetes ends the preStop
+// hook early. All streams must still get their proper end before Kubernetes kills Holdpoint.
 func TestGracePeriodIsCutShort(t *testing.T) {
 	s := scene(t)
 	url := s.install("kubernetes/sidecar.yaml")

@@ -62,9 +62,10 @@ func (s *space) gateway() string {
 	return s.service("holdpoint")
 }
 
-// TestGatewayReplicas: a question that one replica has published must be answered at the other one.
-// Then the first replica is killed twice: between a question and its answer, and while an answer is
-// being carried out.
+// TestGatewayReplicas: the second replica must accept the answer to a question that the first
+// replica published. Then the first replica is killed twice. If the kill comes between a question
+// and its answer, the second replica must accept the answer. If the agent works on an answer at the
+// kill, the second replica must report that the result is in doubt.
 func TestGatewayReplicas(t *testing.T) {
 	s := scene(t)
 	s.gateway()
@@ -121,8 +122,9 @@ func (s *space) evict(name string) error {
 	}, nil)
 }
 
-// TestGatewayIsEvicted: the PodDisruptionBudget must allow the eviction of one replica, and refuse
-// that of the second. No run may be lost, and the question must be answered.
+// TestGatewayIsEvicted: the PodDisruptionBudget must allow the eviction of the first replica, and
+// at the same time refuse the eviction of the second. No run may be lost, and the question must be
+// answered.
 func TestGatewayIsEvicted(t *testing.T) {
 	s := scene(t)
 	url := s.gateway()

@@ -22,8 +22,8 @@ import (
 // kubernetes is the version of Kubernetes that the node runs.
 const kubernetes = "v1.37.2"
 
-// few is how many of the 2,800 packages of Kubernetes may be missing in Go's build cache. So many
-// can be built in a minute.
+// few is a number of packages that can be built in a minute. Kubernetes has 2,800 packages, and at
+// most this many may be missing in Go's build cache.
 const few = 60
 
 // A module is the folder in which Kubernetes is built. It contains main.go, and a go.mod that is
@@ -47,9 +47,9 @@ func (m module) run(ctx context.Context, environ []string, args ...string) (stri
 	return out.String(), nil
 }
 
-// newModule makes the folder of a module. In the go.mod of Kubernetes, the modules of its own
-// repository have the version v0.0.0. On the module proxy they have, for Kubernetes v1.37.2, the
-// version v0.37.2.
+// newModule makes the folder of a module. It changes versions in the go.mod of Kubernetes: there
+// the modules of Kubernetes' own repository have the version v0.0.0, but the module proxy has them
+// as v0.37.2 (for Kubernetes v1.37.2).
 func newModule(ctx context.Context, more ...string) (module, error) {
 	dir, err := os.MkdirTemp("", "hyperkube-")
 	if err != nil {
@@ -83,8 +83,8 @@ var (
 	staging  = regexp.MustCompile(`(?m)^(\s+(?:require )?(k8s\.io/[\w-]+)) v0\.0\.0(\s|$)`)
 )
 
-// goMod returns the go.mod of hyperkube. It is derived from own, the go.mod of Kubernetes, and also
-// requires Kubernetes itself.
+// goMod returns the go.mod of hyperkube. It is derived from the parameter own, which is the go.mod
+// of Kubernetes, and also requires Kubernetes itself.
 func goMod(own string) []byte {
 	version := "v0." + strings.TrimPrefix(kubernetes, "v1.")
 	own = strings.Replace(own, "module k8s.io/kubernetes", "module hyperkube", 1)

@@ -42,7 +42,8 @@ func annotatedPod(annotations object) object {
 // agentOf returns the container of the agent in the pod.
 func agentOf(pod object) object { return pod["spec"].(object)["containers"].([]any)[0].(object) }
 
-// serviceTo returns a Service that leads to the port target of the scene's pods.
+// serviceTo returns a Service that leads to a port of the scene's pods. The parameter target is the
+// name or the number of that port.
 func serviceTo(name string, target any) object {
 	return object{"apiVersion": "v1", "kind": "Service", "metadata": object{"name": name},
 		"spec": object{"selector": object{"app": "agent"}, "ports": []any{object{"port": 80, "targetPort": target}}}}
@@ -91,9 +92,9 @@ func (s *space) asking() func() (int64, string) {
 
 // TestInjector: the commands of docs/injector.md install the injector.
 //
-//   - A Deployment with the annotations must get the sidecar, and a Service with a named targetPort
-//     must lead to it. A question must be answered through the sidecar.
-//   - A pod that cannot work must be refused with the reason.
+//   - A Deployment with the annotations must get the sidecar. A Service with a named targetPort
+//     must lead to the sidecar, and a question must be answered through it.
+//   - If a pod could not work with its sidecar, the injector must refuse the pod and say why.
 //   - The injector renews the certificate that it makes, and its pods are replaced. Pods that are
 //     created meanwhile must get their sidecar.
 //   - While the injector is down, no annotated pod may start without its sidecar.
@@ -183,8 +184,8 @@ func (s *space) answered() {
 	s.kubectl("delete", "deployment/agent", "--wait=false")
 }
 
-// refusals checks that kubectl shows the reason of each refused pod, and that an event of the
-// ReplicaSet shows it too.
+// refusals checks that kubectl shows why a pod was refused, and that an event of the ReplicaSet
+// shows it too.
 func (s *space) refusals() {
 	t := s.t
 	t.Helper()
@@ -392,8 +393,8 @@ func webhookAuthority(t *testing.T) (*x509.Certificate, *ecdsa.PrivateKey) {
 	return ca, key
 }
 
-// webhookCertificate makes a certificate for the webhook, signed by the authority, and the Secret
-// with it and its key.
+// webhookCertificate makes a certificate for the webhook, signed by the authority. It also makes
+// the Secret that contains this certificate and its key.
 func webhookCertificate(t *testing.T, authority *x509.Certificate, key *ecdsa.PrivateKey) (*x509.Certificate, object) {
 	t.Helper()
 	own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -75,8 +75,8 @@ current-context: node
 	return nil
 }
 
-// pair makes the certificate cert for the key own, signed by parent with the key signer. It writes
-// the certificate and own into dir, as name.crt and name.key.
+// pair makes the certificate cert for the key own. The certificate is signed with the key signer of
+// the certificate parent. pair writes cert and own into dir, as name.crt and name.key.
 func pair(dir, name string, cert, parent *x509.Certificate, own, signer *ecdsa.PrivateKey) error {
 	der, err := x509.CreateCertificate(rand.Reader, cert, parent, own.Public(), signer)
 	if err != nil {

@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv("KUBE_DIR") != "" {
 		os.Exit(inside(m))
 	}
-	// Linux kills a process with Pdeathsig when the thread that started it ends. So all must start
-	// from a thread that stays.
+	// Linux kills a process with Pdeathsig when the thread that started it ends. So one thread must
+	// start all processes, and must not end.
 	runtime.LockOSThread()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -76,7 +76,7 @@ func outside(ctx context.Context) int {
 }
 
 // cannot returns an error that says why no node can be made on this machine, or nil. If warm is
-// true, Kubernetes must also be built already, or nearly.
+// true, the node also needs a Kubernetes that is already built, or can be built in about a minute.
 func cannot(ctx context.Context, warm bool) error {
 	if os.Geteuid() != 0 {
 		return errors.New("only root may make the namespaces of a node")

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A form is one way to install Holdpoint, such as a sidecar or a gateway, while short runs are sent
+// A form is one way to install Holdpoint, such as a sidecar or a gateway. The test sends short runs
 // through its Service.
 type form struct {
 	name, deployment, label, service string
@@ -159,8 +159,8 @@ func TestMeasure(t *testing.T) {
 	})
 }
 
-// drain runs kubectl drain on the only node of the cluster. As soon as a pod of each form is
-// ending, drain makes the node schedulable again, because the new pods have no other node.
+// drain runs kubectl drain on the only node of the cluster. The new pods have no other node. So as
+// soon as a pod of each form is ending, drain makes this node schedulable again.
 func drain(t *testing.T, list []*form) {
 	t.Helper()
 	var arrived, ending atomic.Int32

@@ -10,9 +10,10 @@ import (
 	"testing"
 )
 
-// TestInstallSaysWhatIsMissing: if the cluster lacks a kind, a Secret, one of its keys, a ConfigMap
-// or a claim that the values name, helm install must name it and install nothing. The test runs
-// before any other scene applies these kinds. helm template asks no cluster, so it refuses nothing.
+// TestInstallSaysWhatIsMissing: the values name a kind, a Secret, a key of a Secret, a ConfigMap or
+// a claim that the cluster does not have. Then helm install must say what is missing, and install
+// nothing. The test runs before any other scene applies these kinds. helm template asks no cluster,
+// so it refuses nothing.
 func TestInstallSaysWhatIsMissing(t *testing.T) {
 	s := alone(t)
 	s.kubectl("create", "secret", "generic", "there", "--from-literal=password=x", "--from-literal=other=y")

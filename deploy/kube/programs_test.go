@@ -18,8 +18,8 @@ import (
 	"strings"
 )
 
-// programs puts the programs of the node into its folders: links to Kubernetes' programs, the
-// programs of the subfolders here, helm, and the images.
+// programs puts what the node needs into its folders: links to the programs of Kubernetes, the
+// programs that are built from the folders below this one, helm, and the images.
 func programs(ctx context.Context, n *node) error {
 	if err := os.WriteFile(filepath.Join(n.dir, fmt.Sprintf("owner-%d", os.Getpid())), nil, 0o600); err != nil {
 		return err

@@ -98,7 +98,8 @@ func scenes() ([]string, error) {
 }
 
 // A measure is the result for one form of installation and one way to end a pod. dark is how long
-// the Service did not answer. lost of the sent short runs were lost.
+// the Service did not answer. sent is the number of short runs that were sent, and lost is the
+// number of those that failed.
 type measure struct {
 	form, way  string
 	dark       time.Duration

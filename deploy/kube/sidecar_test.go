@@ -27,9 +27,9 @@ func (s *space) install(path string, edit ...func(list []object, deployment obje
 	return s.service("agent")
 }
 
-// TestSidecarAnswers: the pod of sidecar.yaml, which differs only by its images and the agent's
-// volume, must start in a restricted namespace. A question must be asked and answered, and the
-// action must be done once.
+// TestSidecarAnswers: the test changes only the images and the agent's volume in sidecar.yaml. The
+// pod must start in a restricted namespace. A question must be asked and answered, and the action
+// must be done once.
 func TestSidecarAnswers(t *testing.T) {
 	s := scene(t)
 	url := s.install("kubernetes/sidecar.yaml")

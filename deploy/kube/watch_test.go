@@ -44,8 +44,8 @@ func (s *space) watch(selector string) *watch {
 	return w
 }
 
-// list records the pods that exist now, and as deleted those that were recorded earlier and no
-// longer exist. It returns the resourceVersion from which a watch can continue.
+// list records the pods that exist now. If a pod was recorded earlier and no longer exists, list
+// records that it was deleted. It returns the resourceVersion from which a watch can continue.
 func (w *watch) list(path string) (string, error) {
 	var now struct {
 		Metadata struct{ ResourceVersion string }
@@ -194,8 +194,9 @@ func (f *traffic) flows() bool {
 	return false
 }
 
-// sum ends the traffic. It counts the runs since the time since: how long they failed (dark), how
-// many failed (lost), how many were sent, and how the lost ones ended.
+// sum ends the traffic, and counts the runs that began after the parameter since. dark is how long
+// runs failed, lost is how many failed, and sent is how many were sent. results says how the lost
+// runs ended.
 func (f *traffic) sum(since time.Time) (dark time.Duration, lost, sent int, results []string) {
 	f.end()
 	var from time.Time

@@ -33,12 +33,14 @@ func families() []dialecttest.Backend {
 // backend may get such a message.
 const intruder = "intruder"
 
-// elsewhere joins the name of a thread and a suffix to the name of another thread, on which the
-// person answers questions of the first. A backend that keeps no threads gets the joined name.
+// A person may answer the questions of one thread on another thread. The id of the other thread is
+// the id of the first thread, then elsewhere, then a suffix. A backend that keeps no threads gets
+// this whole id.
 const elsewhere = "/elsewhere-"
 
 // A backend asks a question when a message says "ask". It carries out every answer that it gets,
-// even a repeated one, and counts. A request's path is the index of the family in families.
+// even a repeated one, and counts the answers. A request's path is the index of the family in
+// families.
 type backend struct {
 	*httptest.Server
 	families []dialecttest.Backend
@@ -74,8 +76,9 @@ type telling struct {
 	moment int  // the moment of the report at which it began
 }
 
-// freed lists the dialects for which Holdpoint may send a cancel although an earlier answer was
-// sent and its end was not seen. The backend may still wait then, and the cancel frees it.
+// freed lists the dialects for which Holdpoint may send a cancel although it has already sent an
+// answer, if it has not seen the end of that answer's run. The backend may still wait then, and the
+// cancel frees it.
 var freed = []string{"agent-framework", "aws-strands"}
 
 // mayFree reports whether Holdpoint may send a denial of question n although the backend has
@@ -215,8 +218,8 @@ func (th *thread) run(body []byte, calm bool, r *report) (answer string, status 
 	return strings.ReplaceAll(answer, `"runId":"r"`, `"runId":"`+gjson.GetBytes(body, "runId").Str+`"`), http.StatusOK, pace
 }
 
-// question returns the number of the question that has the published id. It is found by the
-// backend's own id, which is the part before "~". question returns 0 if there is no such question.
+// question returns the number of the question that has the published id, or 0 if there is no such
+// question. It looks for the backend's own id, which is the part of the published id before "~".
 func (th *thread) question(id string) int {
 	th.mu.Lock()
 	defer th.mu.Unlock()

@@ -31,8 +31,8 @@ var transient = map[string]bool{
 	"STORE_UNAVAILABLE": true, "THREAD_BUSY": true, "RESUME_IN_PROGRESS": true, "PROXY_DRAINING": true, "UPSTREAM_UNREACHABLE": true,
 }
 
-// again reports whether the client must send the request again, because the request had no effect
-// or it is unknown which.
+// again reports whether the client must send the request again. It must if the request had no
+// effect, or if nobody knows what effect it had.
 func (r reply) again() bool { return r.refused || r.left || r.cut || transient[r.code] }
 
 // post sends a run to a replica, and reads the response to its end or until patience has passed.

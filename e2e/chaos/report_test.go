@@ -56,7 +56,7 @@ func (r *report) mends() {
 	r.broken--
 }
 
-// moment returns a mark of the present moment, which brokenSince compares with.
+// moment returns a mark of the present moment, for a later call of brokenSince.
 func (r *report) moment() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,8 +85,8 @@ func (r *report) violates(format string, args ...any) {
 	r.violations = append(r.violations, text)
 }
 
-// loses records a violation, or counts a loss if the store may lose data. Losses are counted by
-// what, so what must not contain names of threads.
+// loses records a violation, or counts a loss if the store may lose data. There is one count for
+// each value of the parameter what, so what must not contain names of threads.
 func (r *report) loses(what, format string, args ...any) {
 	if !r.lossy {
 		r.violates(what+": "+format, args...)

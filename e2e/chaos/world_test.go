@@ -28,8 +28,8 @@ type world struct {
 // A replica is one process of Holdpoint.
 type replica struct {
 	*servers.Program
-	// kills is incremented when a kill begins that does not let streams end, and again when the
-	// process has ended. So kills is odd during a kill.
+	// A kill does not let streams end, unlike a drain. kills is incremented when a kill begins, and
+	// again when the process has ended. So kills is odd during a kill.
 	kills atomic.Int64
 }
 
@@ -51,8 +51,8 @@ func (w *world) any(dice *rand.Rand) *replica { return w.replicas[dice.IntN(len(
 // jumps, and one that is behind.
 var clocks = []string{"0@0", "420@0,-180@20,300@45", "-240@0"}
 
-// start starts one more Holdpoint. Its store has the address store, and more has additional
-// variables.
+// start starts one more Holdpoint. The parameter store is the address of its store, and the
+// parameter more has additional variables.
 func (w *world) start(store string, more ...string) {
 	n := len(w.replicas)
 	w.replicas = append(w.replicas, &replica{Program: servers.StartProgram(w.t, fmt.Sprint("holdpoint ", n), w.binary, func(address string) []string {
@@ -71,8 +71,9 @@ func (r *replica) kill() {
 	r.kills.Add(1)
 }
 
-// A fault is one way to break something. do causes it, and returns a function that ends it and
-// after how long to call that function. Two faults of the same kind never overlap.
+// A fault is one way to break something. The function do causes the fault. It returns a function
+// that ends the fault, and the time to wait before that function is called. Two faults of the same
+// kind never overlap.
 type fault struct {
 	kind, name string
 	do         func(dice *rand.Rand) (mend func(), after time.Duration)
@@ -132,8 +133,8 @@ func faultsOfConnections(list []*servers.Proxy, longest time.Duration) []fault {
 	}
 }
 
-// breaks causes faults for so long, mostly one after the other and sometimes two at the same time.
-// Then it ends all faults.
+// breaks causes faults for the given duration, mostly one after the other and sometimes two at the
+// same time. Then it ends all faults.
 func (w *world) breaks(duration time.Duration, faults []fault) {
 	dice := w.dice(1)
 	for end := time.Now().Add(duration); time.Now().Before(end); {
@@ -170,8 +171,8 @@ func (w *world) breaks(duration time.Duration, faults []fault) {
 	}
 }
 
-// lives plays the people while faults happen for the duration, and then until all people have
-// finished.
+// lives plays the people. Faults happen for the given duration. Then lives waits until all people
+// have finished.
 func (w *world) lives(duration time.Duration, people int, faults []fault) {
 	var all sync.WaitGroup
 	for n := range people {
