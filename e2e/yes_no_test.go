@@ -77,7 +77,7 @@ func TestYesNoOfValues(t *testing.T) {
 			"both cancelled":     {both, nil, []answer{cancelled, cancelled}, nil, "cancelled cancelled"},
 			"edited beside a no": {both, nil, []answer{edited, no}, []string{deleteC}, "approved,edited denied"},
 		}, func(t *testing.T, c scene) {
-			// the TypeScript adapter accepts only UUIDs
+			// The TypeScript adapter accepts only UUIDs as thread ids.
 			cl := newClient(t, shared.through, w.version, w.h.address+"/", uuid(), nil)
 			cl.asksAbout(t, step{say: c.order}, len(c.answers))
 			if message := cl.pending[0].str("message"); message != "The agent asks to call the tool delete_file." {

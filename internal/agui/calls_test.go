@@ -85,9 +85,9 @@ func TestWithCalls(t *testing.T) {
 	}
 }
 
-// TestCallCopiesAreFoundInOnePass: the cost is linear in the length of the text, however deep
-// copies are nested. If an id has too many copies, CallCopies leaves some of them out, and Sure is
-// false for the others.
+// TestCallCopiesAreFoundInOnePass: a text has very many copies of calls, nested or side by side.
+// The cost must be linear in the length of the text. If a call has too many copies, CallCopies
+// returns only some of them, and their Sure is false.
 func TestCallCopiesAreFoundInOnePass(t *testing.T) {
 	for name, text := range map[string]string{
 		"within each other": strings.Repeat(`{"id":"c","function":`, MaxDepth-1) + `0` + strings.Repeat("}", MaxDepth-1),
@@ -108,8 +108,8 @@ func TestCallCopiesAreFoundInOnePass(t *testing.T) {
 	}
 }
 
-// FuzzCallCopies: a client may write any text. After WithCalls, each call with the id that a parser
-// finds in the text must be the call of the question.
+// FuzzCallCopies: a client may write any text. WithCalls must rewrite this text so that every call
+// that a parser finds under the question's id is the call of the question.
 func FuzzCallCopies(f *testing.F) {
 	for _, text := range []string{oneCall, `[` + oneCall + `,{"id":"c","function":{"NAME":"x","name":"y"}}]`, `{"a":{"b":[` + oneCall + `]},"id":"c"}`,
 		`{"id":"c","function":{"name":"rm","arguments":"{}"}}`, `{"ID":"c","function":7,"x":[[]]}`, `{"id":"\u0063","f\u0075nction":{"name":"n"}}`} {
@@ -137,8 +137,8 @@ func FuzzCallCopies(f *testing.F) {
 	})
 }
 
-// exactCopies returns the number of calls that a parser finds if it compares keys exactly. Each of
-// them must be the call of the question.
+// exactCopies returns the number of calls that a parser finds if it compares keys exactly. It
+// checks that each found call is the call of the question.
 func exactCopies(t *testing.T, v any, asked AskedCall) int {
 	n := 0
 	switch v := v.(type) {

@@ -8,8 +8,8 @@ import (
 	"github.com/tidwall/sjson"
 )
 
-// FuzzEdits: SetKey and DeleteKey must return the same bytes as sjson does. Several edits at once
-// must have the same result as one edit after the other.
+// FuzzEdits: SetKey and DeleteKey must return the same bytes as sjson. Several edits at once must
+// have the same result as the same edits one after the other.
 func FuzzEdits(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, ` { } `, `{"id":1}`, `{"id":1,"a":2}`, `{"a":2,"id":"x"}`, " {\n \"a\" : [1, {\"id\":2}] ,\n \"id\" : {\"x\":null} ,\t\"b\":3 }\n", `{"i\u0064":1,"id":2}`,

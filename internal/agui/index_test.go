@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestIndexedPause: Indexed returns a pause whose methods must return the same as those of the
-// pause without an index.
+// TestIndexedPause: Indexed returns a copy of a pause with an index. The methods of this copy must
+// return the same as those of the pause without an index.
 func TestIndexedPause(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := func(what string) string {

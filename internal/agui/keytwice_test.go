@@ -180,8 +180,8 @@ func TestCheckKeysIsLinear(t *testing.T) {
 				if took > hostile.Limit {
 					t.Errorf("%v for %d MiB", took, len(text)>>20)
 				}
-				// TotalAlloc counts all allocations. About half of them are needed at the same
-				// time.
+				// TotalAlloc counts all allocations. Only about half of this memory is in use at
+				// the same time.
 				if times := float64(after.TotalAlloc-before.TotalAlloc) / float64(len(text)); times > 8 {
 					t.Errorf("%.1f times the text's memory", times)
 				} else {

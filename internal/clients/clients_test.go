@@ -111,9 +111,9 @@ func TestTable(t *testing.T) {
 	var unknown *Line
 	for _, test := range []struct {
 		line *Line
-		// These fields are about events that the client can read.
+		// true means that the client can read events of this kind.
 		chunk, custom, snapshot, reasoning, strange bool
-		// These fields are about what the client does.
+		// true means that the client does this.
 		outcome, takesSnapshot, needsResult, asksFirst bool
 	}{
 		{unknown, true, true, true, true, true, false, true, false, false},

@@ -43,8 +43,8 @@ func resolved(id, payload string) agui.Answer {
 
 func cancelled(id string) agui.Answer { return agui.Answer{ID: id, Status: agui.Cancelled} }
 
-// endedRecord returns a record whose pause has ended. Its only question "x" was answered with true.
-// how and finish are the kind of the end, and the final event.
+// endedRecord returns a record whose pause has ended. Its only question, "x", was answered with
+// true. how is the kind of the pause's end, and finish is the final event.
 func endedRecord(how store.EndKind, finish string) store.Record {
 	p := testPause(interrupt("x", ""))
 	return store.Record{Now: testNow, Results: []*store.Result{{
@@ -54,8 +54,8 @@ func endedRecord(how store.EndKind, finish string) store.Record {
 	}}}
 }
 
-// comesBack returns an endedRecord in which the same question is open again, with another published
-// id. Its backend keeps the first answer.
+// comesBack returns an endedRecord in which the same question is open again under a new published
+// id. The backend keeps the first answer to the question.
 func comesBack(how store.EndKind, finish string) store.Record {
 	r := endedRecord(how, finish)
 	again := interrupt("x", "")
@@ -65,8 +65,8 @@ func comesBack(how store.EndKind, finish string) store.Record {
 	return r
 }
 
-// comesAnew returns a record like comesBack, but the question is a new one: the run of the backend
-// has asked it for the first time.
+// comesAnew returns a record like comesBack, but the open question is a new one, which the backend
+// has asked for the first time.
 func comesAnew(how store.EndKind, finish string) store.Record {
 	r := comesBack(how, finish)
 	r.Pause.FirstAsked = true
@@ -226,9 +226,9 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestExpiredQuestionWithAKeptAnswerHasAWayOn: an expired question can only be cancelled. But its
-// backend has kept an approval, so that only the same answer can be sent. At least one kind of
-// request must be accepted, so that the thread is not stuck.
+// TestExpiredQuestionWithAKeptAnswerHasAWayOn: a question has expired, so it can only be cancelled.
+// But its backend has kept an approval, so only that same approval can be sent. At least one kind
+// of request must be accepted, or the thread would be stuck.
 func TestExpiredQuestionWithAKeptAnswerHasAWayOn(t *testing.T) {
 	past := testNow.Add(-time.Minute).Format(time.RFC3339)
 	rec := comesBack(store.Finished, endedBadly)
@@ -251,8 +251,8 @@ func TestExpiredQuestionWithAKeptAnswerHasAWayOn(t *testing.T) {
 	t.Error("no request at all is let through: the thread waits until the retention ends")
 }
 
-// TestCancelOfATombstoneIsNoNewMessage checks that a cancel of a question of which only a tombstone
-// is left does not count as new input, although CopilotKit sends a message with it.
+// TestCancelOfATombstoneIsNoNewMessage: a cancel arrives for a question of which only a tombstone
+// is left. With the cancel, CopilotKit sends a message. This message must not count as new input.
 func TestCancelOfATombstoneIsNoNewMessage(t *testing.T) {
 	q := Case{
 		Input:   agui.RunInput{HasResume: true, Messages: messages(oldUser, assistant, `{"id":"m9","role":"tool","toolCallId":"c1","content":"{\"status\":\"cancelled\"}"}`)},
@@ -269,8 +269,9 @@ func TestCancelOfATombstoneIsNoNewMessage(t *testing.T) {
 }
 
 // TestARequestOfHoldpointsOwnIsNeverAnOrdinaryRun tests the request by which Holdpoint itself sends
-// the decisions of a pause. It must send them or do nothing, whatever has happened to the pause. No
-// client reads its response, so it must not report a doubt, which a client has to be told.
+// the decisions of a pause. Whatever has happened to the pause, the request must send the decisions
+// or do nothing. No client reads its response, so the response must not report a doubt: a client
+// has to be told of a doubt.
 func TestARequestOfHoldpointsOwnIsNeverAnOrdinaryRun(t *testing.T) {
 	open := store.Record{Now: testNow, State: store.Open, Pause: testPause(interrupt("x", ""))}
 	carried := open.Pause.ID
@@ -352,8 +353,8 @@ func TestWhyAnIDIsUnknown(t *testing.T) {
 	}
 }
 
-// TestGivesUpElsewhere: the client was sent a question of another thread as a text. Only a new
-// message of the user may cancel this question.
+// TestGivesUpElsewhere: a question belongs to another thread, and Holdpoint has sent it to the
+// client as a text. Only a new message of the user may cancel this question.
 func TestGivesUpElsewhere(t *testing.T) {
 	tool := `{"id":"t1","role":"tool","toolCallId":"c9","content":"1"}`
 	claimed := store.Record{Now: testNow, State: store.Claimed, Pause: testPause(interrupt("x", ""))}

@@ -9,8 +9,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestStanding: if an answer is refused because another one counts, the refusal must contain what
-// the record has of that other answer.
+// TestStanding: an answer is refused because another answer already counts. The refusal must
+// contain what the record has of the answer that counts.
 func TestStanding(t *testing.T) {
 	at, earlier := time.Date(2026, 11, 27, 11, 4, 0, 0, time.UTC), time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC)
 	asked := func() *agui.Pause {

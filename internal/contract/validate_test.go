@@ -15,13 +15,13 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// validate validates a payload as the only payload of its request.
+// validate checks a payload as if no other payload were in its request.
 func validate(schema, payload json.RawMessage) error {
 	return patient(context.Background()).Validate(schema, payload)
 }
 
-// patient returns a Validator that counts steps and hardly limits the time. On a busy machine, even
-// an honest payload may need more time than Holdpoint allows for a request.
+// patient returns a Validator that counts steps as usual, but allows an hour more of time. On a
+// busy machine, even an honest payload may need more time than Holdpoint allows for a request.
 func patient(ctx context.Context) *Validator {
 	v := NewValidator(ctx)
 	v.until = v.until.Add(time.Hour)
@@ -35,8 +35,8 @@ func doubling(levels int, keyword, leaf string) string {
 	}) + fmt.Sprintf(`,"%d":%s}}`, levels, leaf)
 }
 
-// hardPayloads are schemas and payloads that need seconds or gigabytes in the library alone, or
-// make the library panic.
+// hardPayloads are schemas with payloads. The library alone would need seconds or gigabytes for
+// each of them, or would panic.
 var hardPayloads = []struct{ name, schema, payload string }{
 	{"a number of which no exact one is made", `{"properties":{"amount":{"minimum":1}}}`, `{"amount":1e9999999}`},
 	{"the same against maximum", `{"maximum":1}`, `1e9999999`},
@@ -78,8 +78,8 @@ var hardPayloads = []struct{ name, schema, payload string }{
 	{"names that are judged", `{"propertyNames":{"pattern":"(x?){200}y"}}`, `{` + hostile.Many(90_000, func(i int) string { return fmt.Sprintf(`"xxxxxxxxx%d":0`, i) }) + `}`},
 }
 
-// TestPayloadsThatAreHardToJudge checks that a payload that needs too much work is refused soon,
-// and with little memory. If the schema is good, the payload may also be accepted.
+// TestPayloadsThatAreHardToJudge: a payload needs too much work. It must be refused soon, and with
+// little memory. If the schema is good, the payload may also be accepted.
 func TestPayloadsThatAreHardToJudge(t *testing.T) {
 	for _, tt := range hardPayloads {
 		t.Run(tt.name, func(t *testing.T) {
@@ -250,8 +250,8 @@ func TestJudgingEndsWithItsRequest(t *testing.T) {
 	}
 }
 
-// TestOneBoundForAllPayloadsOfARequest checks that all payloads of a request share one bound, and
-// that a larger payload gets a larger share.
+// TestOneBoundForAllPayloadsOfARequest: all payloads of a request must share one bound of work. A
+// larger payload must get a larger share.
 func TestOneBoundForAllPayloadsOfARequest(t *testing.T) {
 	v := patient(t.Context())
 	schema, payload := json.RawMessage(doubling(10, "allOf", `{"minimum":0}`)), json.RawMessage(`1`)

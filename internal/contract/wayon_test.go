@@ -8,8 +8,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestQuestionThatCanOnlyBeCancelled tests questions with CancelOnly. Either the content of such a
-// question is unknown, or it is unknown what became of it.
+// TestQuestionThatCanOnlyBeCancelled tests questions with CancelOnly. Holdpoint does not know the
+// content of such a question, or does not know what became of it.
 func TestQuestionThatCanOnlyBeCancelled(t *testing.T) {
 	lost, other := interrupt("x", ""), interrupt("y", "")
 	lost.CancelOnly = true
@@ -50,8 +50,8 @@ func TestQuestionThatCanOnlyBeCancelled(t *testing.T) {
 }
 
 // TestCancelEndsWhatKeepsAnAnswer tests a backend that keeps the first answer to a question, and
-// ends its waiting run when it gets a cancel. A cancel must be sent as a cancel, in whatever form
-// the client sent it. Of all other answers, only the kept one may be sent.
+// ends its waiting run when it gets a cancel. A cancel must reach this backend as a cancel, in
+// whatever form the client sent it. Of all other answers, only the kept answer may be sent.
 func TestCancelEndsWhatKeepsAnAnswer(t *testing.T) {
 	ends := func(r store.Record) store.Record {
 		if r.Pause != nil {
@@ -106,8 +106,8 @@ func TestCancelEndsWhatKeepsAnAnswer(t *testing.T) {
 	}
 }
 
-// TestCancelOfADoubt checks that a cancel of a pause in doubt is sent if the backend reads a cancel
-// as a denial.
+// TestCancelOfADoubt: a pause is in doubt, and the client cancels it. If the backend reads a cancel
+// as a denial, Holdpoint must send the cancel to the backend.
 func TestCancelOfADoubt(t *testing.T) {
 	two := endedRecord(store.Doubtful, endedBadly)
 	two.Results[0].Pause = testPause(interrupt("x", ""), interrupt("y", ""))
@@ -145,9 +145,9 @@ func TestCancelOfADoubt(t *testing.T) {
 	}
 }
 
-// TestUnusedAnswerIsReported: a request has a new message, and repeats an answer. The run with that
-// answer failed, is in doubt or is lost. The message must be sent. The client must be told that the
-// answer was not used.
+// TestUnusedAnswerIsReported: a request has a new message, and repeats an answer whose run failed,
+// is in doubt or is lost. Holdpoint must send the message to the backend, and must tell the client
+// that the answer was not used.
 func TestUnusedAnswerIsReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		record  store.Record
@@ -169,9 +169,9 @@ func TestUnusedAnswerIsReported(t *testing.T) {
 	}
 }
 
-// TestAnswerToADoubtWithAnotherQuestionOpen: an answer is for a pause in doubt, and another
-// question is open. The client must get the refusal together with the open question. The question
-// alone would look as if the answer had been accepted.
+// TestAnswerToADoubtWithAnotherQuestionOpen: a pause is in doubt, and a question of a later pause
+// is open. The client answers the first pause. It must get the refusal together with the open
+// question. The open question alone would look as if the answer had been accepted.
 func TestAnswerToADoubtWithAnotherQuestionOpen(t *testing.T) {
 	for name, test := range map[string]struct {
 		how    store.EndKind
@@ -224,9 +224,9 @@ func TestMessageThatWouldLockTheThread(t *testing.T) {
 	}
 }
 
-// TestQuestionThatOnlyAClientKnows: no record has the question that the client names. If the
-// backend is known, a cancel of the question must be sent. It must also be cancelled before a
-// message that would lock the thread. Nothing else may reopen the question.
+// TestQuestionThatOnlyAClientKnows: the client names a question that no record has. If the backend
+// is known, Holdpoint must send a cancel of this question. It must also cancel the question before
+// it sends a message that would lock the thread. No other request may reopen the question.
 func TestQuestionThatOnlyAClientKnows(t *testing.T) {
 	named := testPause(interrupt("x", ""), interrupt("y", ""))
 	for name, c := range map[string]struct {
@@ -266,8 +266,8 @@ func TestQuestionThatOnlyAClientKnows(t *testing.T) {
 	}
 }
 
-// TestCancelThatIsNotSent: if a cancel is not sent although the backend may still wait, the person
-// must be told that it was not sent.
+// TestCancelThatIsNotSent: Holdpoint does not send a cancel to the backend, although the backend
+// may still wait. The person must be told that the cancel was not sent.
 func TestCancelThatIsNotSent(t *testing.T) {
 	tomb := endedRecord(store.Doubtful, "")
 	tomb.Results[0].Tombstone, tomb.Results[0].Pause = true, nil
@@ -293,9 +293,9 @@ func TestCancelThatIsNotSent(t *testing.T) {
 	}
 }
 
-// TestPassesHere: the record of another thread lets a request pass. Then the record of the
-// request's own thread must judge it too. That thread may be locked, or may have an end that its
-// chat has not seen.
+// TestPassesHere: a request names a question of another thread, and the record of that thread lets
+// the request pass. Then the record of the request's own thread must judge the request too. The own
+// thread may be locked, or may have an end that its chat has not seen.
 func TestPassesHere(t *testing.T) {
 	unseen := endedRecord(store.Finished, endedWell)
 	unseen.Results[0].EndUnseen = true

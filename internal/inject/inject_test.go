@@ -34,7 +34,8 @@ func request(t *testing.T, annotations, spec object) object {
 	}
 }
 
-// ask returns the injector's answer to a review. It checks what every answer must have.
+// ask returns the injector's answer to a review. It also checks the members that every answer must
+// have.
 func ask(t *testing.T, i *Injector, review object) *Answer {
 	t.Helper()
 	a, err := i.Review(marshal(t, review))
@@ -79,7 +80,7 @@ func patchOf(t *testing.T, a *Answer) (patch []operation) {
 	return patch
 }
 
-// apply applies a JSON Patch (RFC 6902) to doc. It knows only the operations that the injector
+// apply applies a JSON Patch (RFC 6902) to doc. It supports only the operations that the injector
 // uses.
 func apply(t *testing.T, doc any, patch []operation) object {
 	t.Helper()
@@ -132,8 +133,8 @@ func edit(t *testing.T, doc any, names []string, op operation, value any) any {
 	return nil
 }
 
-// with returns the spec of the plain pod after calling change with the spec and its agent
-// container.
+// with returns the spec of the plain pod, as changed by change. It passes the spec and its agent
+// container to change.
 func with(change func(spec, agent object)) object {
 	spec := plainPod()
 	change(spec, spec["containers"].([]any)[0].(object))
@@ -341,8 +342,8 @@ func TestAgent(t *testing.T) {
 }
 
 // TestPortsOfTheSidecar: the sidecar's port must have the name that the Service uses. If another
-// container has a port named admin, the port of the sidecar's probes gets another name. The sidecar
-// must be the last init container.
+// container has a port named admin, the sidecar's port for probes must get a different name. The
+// sidecar must be the last init container.
 func TestPortsOfTheSidecar(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -373,8 +374,8 @@ func TestPortsOfTheSidecar(t *testing.T) {
 	}
 }
 
-// TestTwice: with reinvocationPolicy, the injector gets a pod again that it has changed. It must
-// not change the pod a second time.
+// TestTwice: with reinvocationPolicy, the injector gets a pod a second time, after it has changed
+// it. It must then leave the pod unchanged.
 func TestTwice(t *testing.T) {
 	annotations := object{agentAnnotation: "agent/http"}
 	once := patched(t, &Injector{Image: "h"}, annotations, plainPod())
@@ -383,8 +384,8 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-// TestCheckedVariables: Check must get the variables of the sidecar. A variable from a secret must
-// have an example as its value.
+// TestCheckedVariables: the function Check must get the variables of the sidecar. For a variable
+// from a secret, it must get an example as the value.
 func TestCheckedVariables(t *testing.T) {
 	var got []string
 	patched(t, &Injector{Image: "h", Check: func(environ []string) []error { got = environ; return nil }}, object{

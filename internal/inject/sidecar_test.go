@@ -95,9 +95,9 @@ func TestSidecarIsThatOfTheManifest(t *testing.T) {
 	}
 }
 
-// TestDrainTimes: the drain delay and timeout are computed from the pod's grace period, as in the
-// chart (deploy: TestDrainTimesOfTheChart). A new pod may replace an old one, so the startup probe
-// also allows for the grace period of the old pod.
+// TestDrainTimes: the injector must compute the drain delay and timeout from the pod's grace
+// period, as the chart does (deploy: TestDrainTimesOfTheChart). A new pod may replace an old pod,
+// so the startup probe must also allow for the grace period of the old pod.
 func TestDrainTimes(t *testing.T) {
 	for _, tt := range []struct {
 		grace          float64
@@ -125,8 +125,8 @@ func environment(c object) map[string]string {
 	return env
 }
 
-// TestWhatAnnotationsConfigure: the annotations set memory, path, variables and secrets. They must
-// change only the sidecar.
+// TestWhatAnnotationsConfigure: the annotations set memory, path, variables and secrets of the
+// sidecar. They must change nothing else in the pod.
 func TestWhatAnnotationsConfigure(t *testing.T) {
 	pod := plainPod()
 	pod["volumes"] = []any{object{"name": "tmp", "emptyDir": object{}}}

@@ -103,8 +103,9 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// TestOwnerUnderAnOlderKey: an old record has an owner under an old key. It must keep this owner
-// while the old key is in the ring. A new thread must get an owner under the newest key.
+// TestOwnerUnderAnOlderKey: a record has an owner that was made with an old key. While the old key
+// is in the ring, the record must keep this owner. A new thread must get an owner made with the
+// newest key.
 func TestOwnerUnderAnOlderKey(t *testing.T) {
 	old := mustRing(t, key1).owner("header", "", "alice")
 	both := mustRing(t, key2+";"+key1).owner("header", "", "alice")

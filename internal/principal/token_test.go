@@ -83,8 +83,8 @@ func public(id, alg string, key any) jose.JSONWebKey {
 	return jose.JSONWebKey{Key: key, KeyID: id, Algorithm: alg, Use: "sig"}
 }
 
-// token returns a signed token for alice. change replaces some of its claims; a nil value removes a
-// claim.
+// token returns a signed token for alice. change replaces some of the token's claims. A nil value
+// in change removes the claim.
 func (i *issuer) token(alg jose.SignatureAlgorithm, key any, id string, change map[string]any) string {
 	i.t.Helper()
 	now := i.clock()
@@ -288,9 +288,9 @@ func TestRotatedKeys(t *testing.T) {
 	}
 }
 
-// TestRotatedKeyWithoutAnID: tokens and keys need not have a key id, and a new key may have the id
-// of the old one. If no known key fits the signature of a token, the keys must be fetched again, as
-// for an unknown key id.
+// TestRotatedKeyWithoutAnID: tokens and keys may lack a key id, and a new key may have the id of
+// the old key. If no known key fits the signature of a token, Holdpoint must fetch the keys again,
+// as it does for an unknown key id.
 func TestRotatedKeyWithoutAnID(t *testing.T) {
 	for name, kid := range map[string]struct{ token, before, after string }{
 		"no ids":                    {},
@@ -308,7 +308,7 @@ func TestRotatedKeyWithoutAnID(t *testing.T) {
 			i.change(func() { i.now = i.now.Add(refreshGap) })
 			name, refused := i.ask(rotated)
 			if kid.token != "" && kid.after == "" {
-				// if a token names a key id, keys with another id are not tried
+				// If a token names a key id, Holdpoint does not try keys with a different id.
 				if statusOf(refused) != 401 {
 					t.Errorf("%q, %+v", name, refused)
 				}
@@ -335,8 +335,8 @@ func TestRotatedKeyWithoutAnID(t *testing.T) {
 	}
 }
 
-// TestIssuerDown: while the issuer cannot be reached, known keys must stay in use, and a token that
-// an unknown key has signed must be refused.
+// TestIssuerDown: the issuer cannot be reached. Holdpoint must continue to use the known keys, and
+// must refuse a token signed by an unknown key.
 func TestIssuerDown(t *testing.T) {
 	i := newIssuer(t, public("r", "", rsaKey().Public()))
 	good := "Bearer " + i.token(jose.RS256, rsaKey(), "r", nil)
@@ -372,7 +372,7 @@ func TestIssuerDown(t *testing.T) {
 }
 
 // TestRunFetches: Run fetches the keys in the background. Until it has keys, requests must be
-// refused at once, even if the issuer accepts the connection and never responds.
+// refused at once, even if the issuer accepts the connection for the keys and never responds.
 func TestRunFetches(t *testing.T) {
 	i := newIssuer(t, public("r", "", rsaKey().Public()))
 	answer := make(chan struct{})
@@ -452,8 +452,8 @@ func TestSkippedKeysAreNamed(t *testing.T) {
 	}
 }
 
-// TestNoRedirectOfTheKeys: if the keys' address redirects to another one, Holdpoint must not
-// follow.
+// TestNoRedirectOfTheKeys: the address of the keys redirects to a different address. Holdpoint must
+// not follow the redirect.
 func TestNoRedirectOfTheKeys(t *testing.T) {
 	i := newIssuer(t, public("r", "", rsaKey().Public()))
 	elsewhere := httptest.NewServer(http.RedirectHandler(i.server.URL, http.StatusFound))

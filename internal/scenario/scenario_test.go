@@ -89,8 +89,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestParseRefuses: a part or a setting with a misspelt name must be an error. It would check
-// nothing.
+// TestParseRefuses: a part or a setting has a misspelt name. Parsing must fail, because such a part
+// would check nothing.
 func TestParseRefuses(t *testing.T) {
 	for name, change := range map[string]struct{ from, to, complaint string }{
 		"an unknown key":              {"title:", "titel:", "unknown key"},
@@ -114,8 +114,9 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestSave: parts that are expectations are changed, added at their positions, and removed. All
-// other bytes must stay the same, and a file without a change must not be written.
+// TestSave: Save changes some parts that are expectations, adds some at their positions, and
+// removes some. All other bytes must stay the same. A file in which nothing changes must not be
+// written.
 func TestSave(t *testing.T) {
 	s := kept(t, whole)
 	err := s.Save(map[string][]byte{

@@ -10,8 +10,8 @@ import (
 	"testing/iotest"
 )
 
-// TestFramesAreOverwritten: in the build of make poison, a frame must be overwritten after its use,
-// so that code that should have copied the frame fails.
+// TestFramesAreOverwritten: in the build of make poison, the Reader must overwrite a frame after
+// its use, so that code that should have copied the frame fails.
 func TestFramesAreOverwritten(t *testing.T) {
 	for name, src := range map[string]io.Reader{
 		"by the next Read": iotest.OneByteReader(bytes.NewReader([]byte("data: aaaa\n\n:\n\n"))),

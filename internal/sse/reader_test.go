@@ -358,8 +358,8 @@ func TestBufferGrowsUnderLoadAndIsGivenBack(t *testing.T) {
 	}
 }
 
-// TestHugeFrameTakesLinearTime: if the Reader searched or copied the same bytes again at each Read
-// or at each line, this test would take minutes.
+// TestHugeFrameTakesLinearTime: the Reader must not search or copy the same bytes again at each
+// Read or at each line. If it did, this test would take minutes.
 func TestHugeFrameTakesLinearTime(t *testing.T) {
 	for name, line := range map[string]string{"one line": "xxxx", "LF": "xxx\n", "CR": "xxx\r", "short CR": "x\r", "CRLF": "xx\r\n"} {
 		for shape, size := range map[string]int{"whole": 4 << 20, "one byte": 1 << 20} {
@@ -370,8 +370,8 @@ func TestHugeFrameTakesLinearTime(t *testing.T) {
 				if err != io.EOF || len(got) != 1 || got[0].raw != in {
 					t.Fatalf("%d frames, %v", len(got), err)
 				}
-				// The correct Reader needs a fraction of a second, and one that reads the beginning
-				// of a frame again for each line needs minutes.
+				// The correct Reader needs a fraction of a second. A Reader that searches a frame
+				// from its beginning again for each line needs minutes.
 				if took := hostile.ProcessorTime(t) - began; took > 20*time.Second {
 					t.Errorf("took %v of the processor", took)
 				}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// packets is a Source that behaves like a connection: Read returns bytes of the packet that has
-// arrived, and when that packet is used up, it waits for the next one.
+// packets is a Source that behaves like a connection. Read returns bytes of the packet that has
+// arrived. When this packet is used up, Read waits for the next one.
 type packets struct {
 	t    *testing.T
 	come [][]byte
@@ -56,8 +56,8 @@ func packetsOf(s string, random *rand.Rand) (list [][]byte) {
 	return list
 }
 
-// TestSource: the frames of a Source must be the same as those of its bytes in one piece. If the
-// Source waits after a complete frame, the Reader must hold no buffer.
+// TestSource: if a Source returns a stream in packets, the frames must be the same as those of the
+// stream in one piece. If the Source waits after a complete frame, the Reader must hold no buffer.
 func TestSource(t *testing.T) {
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 1))

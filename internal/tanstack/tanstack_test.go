@@ -54,7 +54,7 @@ func TestRenamed(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	for _, other := range []string{
-		// the binding names another interrupt
+		// No binding here names the interrupt "a", so Rename must change nothing.
 		strings.Replace(bound, `"interruptId":"a"`, `"interruptId":"b"`, 1),
 		`{"id":"a~1","metadata":{"tanstack:interruptBinding":"a"}}`, `{"id":"a~1","metadata":"a"}`, `{"id":"a~1"}`,
 	} {
@@ -177,8 +177,8 @@ func nested(deep int) string {
 	return strings.Repeat(`{"items":`, deep) + `{}` + strings.Repeat(`}`, deep)
 }
 
-// TestHashOfALargeSchema: hash must accept a schema at any depth, but only up to a number of
-// values. (The row schema-deep of bench measures the cost.)
+// TestHashOfALargeSchema: hash must accept a schema of any depth, but must refuse a schema with too
+// many values. (The row schema-deep of bench measures the cost.)
 func TestHashOfALargeSchema(t *testing.T) {
 	if _, ok := hash([]byte(nested(900))); !ok {
 		t.Error("a deep schema was not hashed")

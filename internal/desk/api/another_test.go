@@ -63,8 +63,8 @@ func TestAnotherCaller(t *testing.T) {
 }
 
 // TestSignOutAndTheStore: while the store cannot be read, the desk cannot know whether a session
-// was signed out. If a person signs out then, the desk must report that other processes do not know
-// it.
+// was signed out. If a person signs out at that time, the desk must report that other processes of
+// Holdpoint do not learn of it.
 func TestSignOutAndTheStore(t *testing.T) {
 	r := inMemory(t)
 	r.annAndBob()
@@ -87,8 +87,8 @@ func TestSignOutAndTheStore(t *testing.T) {
 	b.do(401, "GET", "/v1/me", "") // this process still knows that the session was signed out
 }
 
-// An awayStore fails to load records if away is set, and fails to save the desk's notes if notes is
-// set.
+// An awayStore is a store that can fail. If away is set, it fails to load records. If notes is set,
+// it fails to save the desk's notes.
 type awayStore struct {
 	store.Store
 	away, notes bool

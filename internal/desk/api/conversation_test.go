@@ -10,8 +10,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// TestConversation: a caller with the right to read gets the last messages of the conversation.
-// Other callers do not. If the conversation is unknown, it is left out.
+// TestConversation: a caller with the right to read must get the last messages of the conversation,
+// and other callers must not get them. If the conversation is unknown, the response must leave it
+// out.
 func TestConversation(t *testing.T) {
 	r := withRights(t)
 	var messages []string

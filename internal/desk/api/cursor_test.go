@@ -30,7 +30,7 @@ func TestCursorTellsNothing(t *testing.T) {
 		r.open(n, p)
 		r.clock.advance(1e6)
 	}
-	// the cursor of a caller who may list all approvals
+	// free is the cursor of a caller who may list all approvals.
 	free := r.ask(200, "GET", "/v1/approvals?limit=3").Get("next").Str
 	r.desk.opts.Access = func() policy.Access { return file.Access }
 	var got []string

@@ -19,8 +19,8 @@ import (
 	"holdpoint/store"
 )
 
-// An agent is a fake Agent. It writes decisions into the store, or returns the error fails if it is
-// set.
+// An agent is a fake Agent. It writes decisions into the store. If fails is set, it returns that
+// error instead.
 type agent struct {
 	store store.Store
 	fails error
@@ -79,8 +79,8 @@ func (r *rig) digest(n int, question int) string {
 	return p.Origin.AskedDigest(&p.Interrupts[question])
 }
 
-// TestDecide: after a decision, the approval must have it and the name of the person who took it.
-// The same decision sent again must change nothing.
+// TestDecide: a person decides an approval. Then the approval must show the decision and the name
+// of this person. If the same decision is sent again, nothing may change.
 func TestDecide(t *testing.T) {
 	r, a := deciding(t)
 	a.lacks = []agui.ChatOnlyReason{agui.NoTools}
@@ -112,14 +112,15 @@ func TestDecide(t *testing.T) {
 	if got := ids(r.ask(200, "GET", "/v1/approvals")); len(got) != 0 {
 		t.Errorf("waiting are %v", got)
 	}
-	// A thread whose question is decided can still be freed.
+	// A decision is not an end: the thread can still be freed.
 	r.ask(200, "DELETE", "/v1/approvals/"+id(1))
 	if code := r.post(409, path, strings.Replace(body, "approve", "cancel", 1)).Get("code").Str; code != codeEnded {
 		t.Errorf("when it has ended: %s", code)
 	}
 }
 
-// TestDecideRefused: a refusal must name what is wrong, and nothing may be written.
+// TestDecideRefused: if a decision is refused, the refusal must name what is wrong, and the desk
+// must write nothing into the store.
 func TestDecideRefused(t *testing.T) {
 	r, a := deciding(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -207,8 +208,8 @@ func TestDecideRefused(t *testing.T) {
 	}
 }
 
-// TestReason: if the form of the question's answer has a member for a reason, the reason becomes
-// part of the answer. Otherwise a decision with a reason is refused.
+// TestReason: a person decides with a reason. If the question's answers have a member for a reason,
+// the reason must become part of the answer. Otherwise the desk must refuse the decision.
 func TestReason(t *testing.T) {
 	r, _ := deciding(t)
 	for n, because := range map[int]string{1: "", 2: "reason"} {
@@ -246,7 +247,7 @@ func TestReason(t *testing.T) {
 }
 
 // TestDecideAtOnce: ten callers send different decisions at the same time. One decision counts. The
-// other callers must be told who took it.
+// other callers must be told who took that decision.
 func TestDecideAtOnce(t *testing.T) {
 	r, _ := deciding(t)
 	r.open(1, pause(1, "refund", `{}`))

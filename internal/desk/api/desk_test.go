@@ -244,8 +244,8 @@ func (r *rig) lives() {
 	}
 }
 
-// TestFree: an operator frees a thread, which withdraws its question. A second request must be
-// refused, and so must one for an unknown thread.
+// TestFree: an operator frees a thread, which withdraws the thread's question. A second request to
+// free it must be refused, and so must a request to free an unknown thread.
 func TestFree(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -282,8 +282,8 @@ func TestFree(t *testing.T) {
 	}
 }
 
-// TestFreeADoubt: an operator frees a thread whose pause is in doubt. The record must keep the
-// pause as a doubt.
+// TestFreeADoubt: an operator frees a thread whose pause is in doubt. The record must keep that the
+// pause ended in doubt.
 func TestFreeADoubt(t *testing.T) {
 	for name, lapse := range map[string]bool{"said": false, "lapsed": true} {
 		t.Run(name, func(t *testing.T) {
@@ -311,7 +311,7 @@ func TestFreeADoubt(t *testing.T) {
 	}
 }
 
-// A broken store fails, or loses a reply of the store behind it, as the test says.
+// A broken store fails, or loses a reply of the store behind it. The test sets which of the two.
 type broken struct {
 	store.Store
 	load, waiting error
@@ -400,8 +400,8 @@ func TestStoreThatIsAway(t *testing.T) {
 	}
 }
 
-// TestPages: the pages of a list must contain each approval once, for each length of a page and
-// each filter. This includes approvals that were opened in the same microsecond.
+// TestPages: the pages of a list must together contain each approval once, for each length of a
+// page and each filter. This includes approvals that were opened in the same microsecond.
 func TestPages(t *testing.T) {
 	r := inMemory(t)
 	const all = 450
@@ -447,7 +447,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestParameters: a request with an unknown parameter must be refused.
+// TestParameters: a request with an unknown parameter or a wrong value must be refused.
 func TestParameters(t *testing.T) {
 	r := inMemory(t)
 	for query, code := range map[string]string{
@@ -536,8 +536,9 @@ func TestLargeQuestion(t *testing.T) {
 	}
 }
 
-// TestListOfLargeQuestions: however large the questions are, the size of a response is limited, and
-// the next page continues. A question for which no room is left is shortened.
+// TestListOfLargeQuestions: a list has very large questions. The size of a response must be
+// limited, and the next page must continue after it. A question for which no room is left must be
+// shortened.
 func TestListOfLargeQuestions(t *testing.T) {
 	r := inMemory(t)
 	const all = 150
@@ -613,8 +614,9 @@ func TestAuditThatFails(t *testing.T) {
 	}
 }
 
-// TestAuditThatIsRequired: if the audit is required, a thread is freed only after the audit has a
-// line that announces it. The line about the end follows.
+// TestAuditThatIsRequired: if the audit is required, the desk must first write a line that
+// announces the end of the thread's pause. Only then may it free the thread. A second line about
+// the end must follow.
 func TestAuditThatIsRequired(t *testing.T) {
 	r := inMemory(t)
 	r.desk.opts.EventsRequired = true

@@ -17,8 +17,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// document is docs/desk-api.yaml. Here its objects do not allow further fields, so that a field
-// that it does not describe is found. (A client must ignore such a field.)
+// document is docs/desk-api.yaml. Its objects are changed here so that they allow no further
+// fields. So the tests find a field that the document does not describe. (A client must ignore such
+// a field.)
 var document = sync.OnceValues(func() (routers.Router, error) {
 	doc, err := openapi3.NewLoader().LoadFromFile("../../../docs/desk-api.yaml")
 	if err != nil {
@@ -107,7 +108,7 @@ var problemCodes = []string{
 	codeInProgress, codeEnded, codeStore, codeAudit, codeUnread,
 	codeForbidden, codeForged, codeKeys, codeChanges, codeNoSessions, codeNoTLS, codeAnother,
 	codeNoQuestion, codeNoCall, codeNoDigest, codeDigest, codeNotKnown, codeNoPlace, codeDecided, codeElsewhere, codeMediaType,
-	// These are also codes of the proxy's refusals.
+	// Refusals of the proxy have these codes too.
 	string(agui.InvalidPayload), string(agui.InterruptExpired), string(agui.ResumeConflict), string(agui.UnknownInterruptID),
 	string(agui.ApprovalUncertain), string(agui.ApprovalAmbiguous), string(agui.UpstreamStatus), string(agui.InternalError),
 }
@@ -130,7 +131,8 @@ func TestDocumentHasEveryCode(t *testing.T) {
 	}
 }
 
-// TestUndocumentedIsFound: the check must fail for a field that the document does not describe.
+// TestUndocumentedIsFound: a response has a field that the document does not describe. The check
+// must fail.
 func TestUndocumentedIsFound(t *testing.T) {
 	if _, err := document(); err != nil {
 		t.Fatal(err)

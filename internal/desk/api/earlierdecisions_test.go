@@ -31,8 +31,8 @@ func (r *rig) refund(n int, args, decision, more string) {
 	r.post(200, "/v1/approvals/"+id(n)+"/questions/"+fmt.Sprintf("i%d", n), fmt.Sprintf(`{"decision":%q,"digest":%q%s}`, decision, digest, more))
 }
 
-// TestEarlierDecisions: a question must show the last decisions about the same tool, and compare
-// its fields with those that were approved.
+// TestEarlierDecisions: a question must show the last decisions about the same tool. The fields of
+// the question must be compared with the fields that were approved.
 func TestEarlierDecisions(t *testing.T) {
 	r, _ := deciding(t)
 	for n, amount := range []string{"1.10", "12.00", "40", "120.00"} {
@@ -65,15 +65,15 @@ func TestEarlierDecisions(t *testing.T) {
 			t.Errorf("%d knows of it: %s", n, q)
 		}
 	}
-	// The earlier decisions of a question must not include its own.
+	// The earlier decisions of a question must not include the decision of the question itself.
 	r.refund(40, `{"amount":1}`, "deny", ``)
 	if got := r.ask(200, "GET", "/v1/approvals/"+id(40)).Get("questions.0.similar.0.at").Str; got == "" || got == r.clock.now().Format(time.RFC3339) {
 		t.Errorf("the newest one is of %s", got)
 	}
 }
 
-// TestSecretsAreNotRemembered: an approval with edited arguments answers a question for a secret.
-// Later readers must see only that it was answered, and no value.
+// TestSecretsAreNotRemembered: a question asks for a secret, and its answer is an approval with
+// edited arguments. Later readers must see only that the question was answered, and no value.
 func TestSecretsAreNotRemembered(t *testing.T) {
 	i := &agui.Interrupt{ID: "i", Secret: true, Calls: []agui.AskedCall{{Name: "login", Args: `{"user":"bob","password":""}`}}}
 	for _, edited := range []bool{true, false} {
@@ -204,8 +204,8 @@ func TestEndedAreListed(t *testing.T) {
 	}
 }
 
-// TestEndedInTwoPlaces: one question of a pause is decided at the desk, and another in the chat.
-// The pause must be listed after its end.
+// TestEndedInTwoPlaces: a pause has two questions. The first is decided at the desk, and the second
+// in the chat. The pause must be listed after its end.
 func TestEndedInTwoPlaces(t *testing.T) {
 	r, _ := deciding(t)
 	p := pause(1, "refund", `{}`)
@@ -232,9 +232,9 @@ func (r *rig) load(n int) store.Record {
 	return rec
 }
 
-// TestListCompares: a list must show the fields of a question that differ from those approved
-// before. For this the desk may load only one more record for each tool. Callers who may not read
-// approvals must not get these fields.
+// TestListCompares: a list must show those fields of a question that differ from the fields
+// approved before. For this the desk may load only one more record for each tool. Callers who may
+// not read approvals must not get these fields.
 func TestListCompares(t *testing.T) {
 	r, _ := deciding(t)
 	for n, amount := range []string{"12.00", "120.00"} {
@@ -260,7 +260,7 @@ func TestListCompares(t *testing.T) {
 	if got[1].Get("questions.0.similar").Exists() {
 		t.Error("a list has the earlier decisions")
 	}
-	// six threads (two are decided), and one record of the tool
+	// The desk loads six threads, of which two are decided, and one record of the tool.
 	if n := counted.loads.Load(); n != 6+1 {
 		t.Errorf("six threads on one tool take %d loads", n)
 	}
@@ -293,9 +293,9 @@ func (c *counting) Load(ctx context.Context, key store.Key, owner string) (store
 	return c.Store.Load(ctx, key, owner)
 }
 
-// TestEditedInOtherWords: an approval in the agent's own form contains other arguments. Later
-// questions must be compared with these arguments. If the answer names another tool, it must not be
-// compared with questions about this tool.
+// TestEditedInOtherWords: an approval in the agent's own form contains changed arguments. Later
+// questions must be compared with the changed arguments. If the approval names a different tool, it
+// must not be compared with questions about the first tool.
 func TestEditedInOtherWords(t *testing.T) {
 	i := &agui.Interrupt{Calls: []agui.AskedCall{{Name: "refund", Args: `{"amount":5000}`}}}
 	said := &agui.Decision{Status: agui.Resolved, Verdict: outcomeApproved, Edited: true, Payload: json.RawMessage(`{"type":"edit","edited_action":{"name":"refund","args":{"amount":5}}}`)}

@@ -50,8 +50,8 @@ func TestFreeBesideAClaim(t *testing.T) {
 	}
 }
 
-// TestFreeIsPosted: the step that frees a thread also writes the notice for the webhook. The record
-// must have this notice once, even if the reply of the store is lost.
+// TestFreeIsPosted: the store step that frees a thread also writes the notice for the webhook. The
+// record must have this notice once, even if the store's reply to this step is lost.
 func TestFreeIsPosted(t *testing.T) {
 	for name, lost := range map[string]bool{"as usual": false, "a lost reply": true} {
 		t.Run(name, func(t *testing.T) {
@@ -90,8 +90,9 @@ func TestFreeIsPosted(t *testing.T) {
 	}
 }
 
-// TestFreeWhatCameToBeInDoubt: the desk reads an open pause. Before the desk frees it, the pause is
-// claimed and falls into doubt. So it must end as a doubt, and not as withdrawn.
+// TestFreeWhatCameToBeInDoubt: the desk reads an open pause. Before the desk frees it, somebody
+// else claims the pause, and the pause falls into doubt. It must end as a doubt, and not as
+// withdrawn.
 func TestFreeWhatCameToBeInDoubt(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -112,8 +113,8 @@ func TestFreeWhatCameToBeInDoubt(t *testing.T) {
 	}
 }
 
-// TestForgottenEndHasItsDoor: as long as the record has the id of a freed pause, it must also have
-// who freed the thread.
+// TestForgottenEndHasItsDoor: a pause was freed. As long as the record has the id of this pause, it
+// must also say who freed the thread.
 func TestForgottenEndHasItsDoor(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{}`))
@@ -124,9 +125,9 @@ func TestForgottenEndHasItsDoor(t *testing.T) {
 	}
 }
 
-// TestPagesWhileItMoves: between two pages of a list, approvals end and others are opened. The list
-// must continue after the last approval of the page before, and must end. It must contain every
-// approval that was open all the time.
+// TestPagesWhileItMoves: between two pages of a list, some approvals end and others are opened.
+// Each page must continue after the last approval of the page before, and the list must come to an
+// end. It must contain every approval that was open all the time.
 func TestPagesWhileItMoves(t *testing.T) {
 	r := inMemory(t)
 	const all = 300
@@ -147,7 +148,8 @@ func TestPagesWhileItMoves(t *testing.T) {
 			break
 		}
 		next = "&cursor=" + l.Get("next").Str
-		// frees the last approval, to which the cursor points, and one of a later page
+		// Frees the last approval of this page, to which the cursor points, and one approval of a
+		// later page.
 		if page%2 == 0 {
 			r.ask(200, "DELETE", "/v1/approvals/"+got[len(got)-1])
 			if to := (page+1)*10 + 5; to < all {

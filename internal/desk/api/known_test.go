@@ -155,7 +155,8 @@ func TestPageOfAnotherOrigin(t *testing.T) {
 	r.ask(200, "DELETE", "/v1/approvals/"+id(1), "Sec-Fetch-Site", "same-origin")
 }
 
-// TestConnectionThatIsRefused: the response must give the reason, and the request must do nothing.
+// TestConnectionThatIsRefused: the connection of a request is refused. The response must give the
+// reason, and the request must do nothing.
 func TestConnectionThatIsRefused(t *testing.T) {
 	r := inMemory(t)
 	r.desk.opts.Refused = func(context.Context) (int, string) { return http.StatusServiceUnavailable, "too many" }

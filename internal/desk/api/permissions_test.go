@@ -173,8 +173,9 @@ func same(t *testing.T, got, want string) {
 	}
 }
 
-// TestTenantsApart: a caller has rights in one tenant. No filter and no page may show it anything
-// of another tenant, even if both have the same agent and thread.
+// TestTenantsApart: a caller has rights in one tenant. Whatever filter and page the caller asks
+// for, the desk must show nothing of another tenant, even if both tenants have the same agent and
+// thread.
 func TestTenantsApart(t *testing.T) {
 	r := withRights(t)
 	for n := range 40 {
@@ -204,8 +205,8 @@ func TestTenantsApart(t *testing.T) {
 	}
 }
 
-// TestRightsOnARecordOfBefore: the agent and the tenant of a pause are unknown. Only a caller who
-// may see those of all agents and tenants may see it.
+// TestRightsOnARecordOfBefore: a record of an older version does not say the agent and tenant of
+// its pause. Only a caller who may see the approvals of all agents and tenants may see it.
 func TestRightsOnARecordOfBefore(t *testing.T) {
 	r := withRights(t)
 	p := pause(1, "refund", `{}`)
@@ -240,8 +241,9 @@ func TestRightsOnARecordThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestMay: what a caller with all rights may do depends on the question and its state. For each
-// action that is not allowed, may must have the code of the problem that the action would get.
+// TestMay: what a caller with all rights may do depends on the question and its state. The response
+// lists this in its field may. For each action that is not allowed, may must have the code of the
+// refusal that the action would get.
 func TestMay(t *testing.T) {
 	r, a := deciding(t)
 	a.lacks = nil

@@ -16,9 +16,9 @@ func nested(levels int) string {
 	return strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels)
 }
 
-// TestQuestionsThatSomeProgramsCannotRead: parts of a question may be nested too deep, or may not
-// be valid UTF-8. Each such part must be shown as raw text with a note. Every program must be able
-// to read the list: it is valid UTF-8, and nested less than 64 levels deep.
+// TestQuestionsThatSomeProgramsCannotRead: a part of a question may be nested too deep, or may not
+// be valid UTF-8. The desk must show such a part as raw text with a note. Every program must be
+// able to read the list, so the list must be valid UTF-8 and nested less than 64 levels deep.
 func TestQuestionsThatSomeProgramsCannotRead(t *testing.T) {
 	const broken = "{\"a\":\"x\xffy\"}"
 	for name, c := range map[string]struct{ text, note string }{
@@ -85,8 +85,8 @@ func TestQuestionsThatSomeProgramsCannotRead(t *testing.T) {
 	}
 }
 
-// sameRunes reports whether two texts are equal. Several consecutive replacement characters U+FFFD,
-// which stand for invalid bytes, count as one.
+// sameRunes reports whether two texts are equal. Several replacement characters U+FFFD in a row
+// count as one, because they stand for invalid bytes.
 func sameRunes(a, b string) bool {
 	one := func(s string) string {
 		return strings.Join(strings.FieldsFunc(s, func(c rune) bool { return c == utf8.RuneError }), "\uFFFD")

@@ -15,8 +15,9 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// TestEveryAnswerHasTheTime: each response has the current time, even if it is a problem. As soon
-// as the desk knows the clock of the store, it is the time of that clock.
+// TestEveryAnswerHasTheTime: each response must have the current time, even a response that reports
+// a problem. As soon as the desk knows the clock of the store, this time must be from the store's
+// clock.
 func TestEveryAnswerHasTheTime(t *testing.T) {
 	c, ahead := newClock(), newClock()
 	ahead.advance(time.Hour)
@@ -71,8 +72,8 @@ func TestKindsOfQuestions(t *testing.T) {
 	}
 }
 
-// TestFieldsOfArguments: the fields of arguments have the same text as in the JSON. The response
-// for an approval has all fields, and a list has one line of them.
+// TestFieldsOfArguments: each field of the arguments must have the same text as in the JSON. The
+// response for a single approval has all fields, and a list has one line of them.
 func TestFieldsOfArguments(t *testing.T) {
 	r := inMemory(t)
 	r.open(1, pause(1, "refund", `{"amount":1.10,"to":"a","to":"b","note":"`+strings.Repeat("x ", 500)+`"}`))
@@ -91,7 +92,8 @@ func TestFieldsOfArguments(t *testing.T) {
 	}
 }
 
-// TestFieldsOfManyCalls: the size of an approval's fields is limited, however many calls it has.
+// TestFieldsOfManyCalls: the size of an approval's fields must be limited, however many calls the
+// approval has.
 func TestFieldsOfManyCalls(t *testing.T) {
 	r := inMemory(t)
 	p := pause(1, "refund", `{}`)
@@ -106,8 +108,8 @@ func TestFieldsOfManyCalls(t *testing.T) {
 	}
 }
 
-// TestArgumentsAsAFile: the file must contain the complete arguments, and a browser must run
-// nothing in it.
+// TestArgumentsAsAFile: the arguments of a call can be loaded as a file. The file must contain the
+// complete arguments, and a browser must run nothing in it.
 func TestArgumentsAsAFile(t *testing.T) {
 	r := inMemory(t)
 	args := `{"a":"<script>` + strings.Repeat("x", 300<<10) + "\u202e\"}"
@@ -141,8 +143,8 @@ func TestArgumentsAsAFile(t *testing.T) {
 	r.ask(401, "GET", path, "Authorization", "")
 }
 
-// TestMarks: invisible text is marked in whatever part of a question it is. The question must then
-// be grave.
+// TestMarks: a question contains invisible text. The text must be marked in whatever part of the
+// question it is, and the question must be grave.
 func TestMarks(t *testing.T) {
 	const rlo = "\u202e"
 	for name, test := range map[string]struct {

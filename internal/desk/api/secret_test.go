@@ -10,8 +10,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// TestSecretsAreNotShown: the answer to a question for a secret must not be shown, neither before
-// it is sent to the agent nor after its end.
+// TestSecretsAreNotShown: a question asks for a secret. The desk must not show the answer, neither
+// before the answer is sent to the agent nor after its end.
 func TestSecretsAreNotShown(t *testing.T) {
 	r := inMemory(t)
 	p := pause(1, "refund", `{"amount":1}`)

@@ -132,7 +132,7 @@ func TestSession(t *testing.T) {
 }
 
 // TestSessionEnds: a session must end after some time. It must also end when its token is removed,
-// and when the key that signed it is removed.
+// and when the key that signed the session is removed.
 func TestSessionEnds(t *testing.T) {
 	r := inMemory(t)
 	sum := sha256.Sum256([]byte("token of ann"))
@@ -159,7 +159,7 @@ func TestSessionEnds(t *testing.T) {
 	}
 	set(secret)
 	again(401)
-	// name and groups come from the token's line, and not from the cookie
+	// The name and groups of a caller come from the token's current line, and not from the cookie.
 	set(strings.Replace(file, "ann finance", "anna board", 1))
 	b.cookies = slices.Clone(kept)
 	if me := b.do(200, "GET", "/v1/me", ""); me.Get("name").Str != "anna" || me.Get("groups").Raw != `["board"]` {
@@ -178,9 +178,9 @@ func TestSessionEnds(t *testing.T) {
 	again(401)
 }
 
-// TestSessionsOfReplicas: processes with the same keys, tokens and store must accept each other's
-// sessions, except sessions that one of them has signed out. A process with other keys must not
-// accept them.
+// TestSessionsOfReplicas: two processes have the same keys, tokens and store. Each must accept the
+// other's sessions, except sessions that one of the two has signed out. A third process, with other
+// keys, must not accept them.
 func TestSessionsOfReplicas(t *testing.T) {
 	one, other := inMemory(t), inMemory(t)
 	two := newRig(t, one.store, one.clock)
@@ -291,8 +291,8 @@ func TestSignInByTLS(t *testing.T) {
 	}
 }
 
-// TestSignInRefused: a wrong token must not sign anybody in. It counts as a wrong token of its
-// address.
+// TestSignInRefused: a wrong token must not sign anybody in. The desk must count it among the wrong
+// tokens of the caller's address.
 func TestSignInRefused(t *testing.T) {
 	r := inMemory(t)
 	b := r.browser()
@@ -421,7 +421,7 @@ func FuzzCookie(f *testing.F) {
 	s := &sessions{keys: keys, signedOut: map[[16]byte]time.Time{}}
 	now := newClock().now()
 	plain := binary.BigEndian.AppendUint64(nil, uint64(now.Add(time.Hour).Unix()))
-	// not random, so that all processes of a fuzzer have the same
+	// These bytes are not random, so that all processes of a fuzzer have the same cookie.
 	plain = append(plain, make([]byte, 16)...)
 	given := base64.RawURLEncoding.EncodeToString(append(plain, sign([]byte("a key"), plain, &list[0])...))
 	for _, seed := range []string{"", given, given + "A", given[1:], "=", strings.Repeat("A", len(given))} {

@@ -27,8 +27,9 @@ func asksAlot(n int) agui.Pause {
 	return p
 }
 
-// TestPausesOfVeryManyQuestions: a list must have only the first questions of such a pause, and the
-// number of the others. Ten such pauses must not push a newer question off the page.
+// TestPausesOfVeryManyQuestions: a pause has very many questions. A list must have only the first
+// of them, and the number of the remaining ones. Ten such pauses must not push a newer question off
+// the page.
 func TestPausesOfVeryManyQuestions(t *testing.T) {
 	r := inMemory(t)
 	for n := range 10 {
@@ -129,9 +130,9 @@ func (c *countedLoads) Load(ctx context.Context, key store.Key, owner string) (s
 	return c.Store.Load(ctx, key, owner)
 }
 
-// TestListTellsNothingOfOthers: a caller may not list any open approval. It must get the same bytes
-// as if no approval were open, however many are open. A caller must get every approval that it may
-// list, however many approvals of others precede it.
+// TestListTellsNothingOfOthers: if a caller may list no open approval, it must get the same bytes
+// as if none were open, however many are open. Any caller must get every approval that it may list,
+// however many approvals of others precede it.
 func TestListTellsNothingOfOthers(t *testing.T) {
 	r := withRights(t)
 	queries := []string{"", "?limit=1", "?state=decided", "?thread=t1", "?perAgent=1", "?agent=billing", "?state=doubt&limit=200"}
@@ -179,11 +180,12 @@ func TestListTellsNothingOfOthers(t *testing.T) {
 	}
 }
 
-// TestListThatTakesTooLong: a response ends when its time is over, and the next one continues
-// there. A caller must learn nothing else from this. It must get all approvals that it may list,
-// whatever other rows exist, and the last page must have no next page.
+// TestListThatTakesTooLong: a response ends when its time is over, and the next response continues
+// there. A caller must learn nothing else from this about other rows. It must get all approvals
+// that it may list, and the last page must name no next page.
 func TestListThatTakesTooLong(t *testing.T) {
-	// numbers of the caller's own approvals, before and behind 3000 approvals of others
+	// before and behind are the numbers of the caller's own approvals. Between them are 3000
+	// approvals of others.
 	for name, c := range map[string]struct{ before, behind []int }{
 		"behind":            {nil, []int{9000}},
 		"before":            {[]int{1}, nil},

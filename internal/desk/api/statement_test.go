@@ -11,7 +11,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// interrupt opens a question without a known call. change, if not nil, changes the question first.
+// interrupt opens a question about which no call is known. If change is not nil, it changes the
+// question first.
 func (r *rig) interrupt(n int, object string, change func(*agui.Interrupt)) {
 	r.Helper()
 	p := pause(n, "", "")
@@ -48,8 +49,8 @@ func TestStatements(t *testing.T) {
 	r.ask(404, "GET", "/v1/approvals/"+id(2)+"/sent/q")
 }
 
-// TestStatementsOfAnInbox: the agent's data names a call. A single approval must have the arguments
-// of the call, so that they can be edited. A list must have one line of fields of them.
+// TestStatementsOfAnInbox: the agent's data names a call. The response for a single approval must
+// have the call's arguments, so that they can be edited. A list must have one line of their fields.
 func TestStatementsOfAnInbox(t *testing.T) {
 	r, _ := deciding(t)
 	r.interrupt(1, `{"id":"q","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"},"editedArgs":{"type":"object"}}},"metadata":{"langgraph":{"name":"send_email","args":{"to":"bob"},"index":0}}}`,
@@ -63,9 +64,9 @@ func TestStatementsOfAnInbox(t *testing.T) {
 	}
 }
 
-// TestStatementsAreBounded: a list has one line of the agent's data, or nothing of it if it is too
-// large. A single approval has a limited part of it, and the file has all of it. Hidden text in the
-// data makes the question grave, even in a part that is not shown.
+// TestStatementsAreBounded: a list must show one line of the agent's data, or nothing if the data
+// is too large. A single approval must show a limited part of the data, and the file must have all
+// of it. Hidden text in the data must make the question grave, even in a part that is not shown.
 func TestStatementsAreBounded(t *testing.T) {
 	r := inMemory(t)
 	long := strings.Repeat("x", fields.QuestionBounds.TotalText)
@@ -104,8 +105,8 @@ func TestStatementsAreWithheld(t *testing.T) {
 	same(t, r.raw("GET", "/v1/approvals/"+id(1)+"/sent/q", "", as("nobody")...), r.raw("GET", "/v1/approvals/"+id(77)+"/sent/q", "", as("nobody")...))
 }
 
-// TestEditedArguments: the arguments that replace those of the question must be found in each form
-// of answer.
+// TestEditedArguments: an answer has arguments that replace those of the question. They must be
+// found in each form of answer.
 func TestEditedArguments(t *testing.T) {
 	for payload, want := range map[string]string{
 		`{"approved":true,"editedArgs":{"n":1.10}}`:                                      `{"n":1.10}`,
@@ -116,8 +117,8 @@ func TestEditedArguments(t *testing.T) {
 		`{"decisions":[{"type":"approve"},{"type":"edit","edited_action":{"args":{}}}]}`: ``,
 		`{"type":"edit","edited_action":{"name":"other","args":{"n":1}}}`:                ``,
 		`{"approved":true}`: ``, `"yes"`: ``, `[]`: ``, ``: ``,
-		// Several places have arguments, and backends differ in which of them they use. So no
-		// arguments are returned.
+		// In these answers several places have arguments, and backends differ in which place they
+		// read. So no arguments may be returned.
 		`{"approved":true,"editedArgs":{"n":1},"edited_action":{"name":"pay","args":{"n":2}}}`: ``,
 		`{"approved":true,"editedArgs":{"n":1},"edited_args":{"n":2}}`:                         ``,
 		`{"approved":true,"editedArgs":{"n":1},"editedArgs":{"n":2}}`:                          ``,
@@ -131,8 +132,8 @@ func TestEditedArguments(t *testing.T) {
 	}
 }
 
-// TestEditedDecision: a decision with other arguments must show these arguments; a list shows one
-// line of them.
+// TestEditedDecision: a decision has changed arguments. A single approval must show these
+// arguments, and a list must show one line of them.
 func TestEditedDecision(t *testing.T) {
 	r, _ := deciding(t)
 	p := pause(1, "pay", `{"amount":12500000,"currency":"JPY"}`)

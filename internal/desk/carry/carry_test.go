@@ -56,7 +56,8 @@ func (w *world) must(err error) {
 	}
 }
 
-// decided opens a pause of this agent on the thread with this key, and decides its question.
+// decided opens a pause on the thread with this key, for the agent called agent, and decides the
+// pause's question.
 func (w *world) decided(key store.Key, agent string) {
 	w.t.Helper()
 	ctx := w.t.Context()
@@ -176,8 +177,8 @@ func TestKick(t *testing.T) {
 	})
 }
 
-// TestManyAtOnce: the carrier runs a limited number of pauses at the same time, and all pauses must
-// get their run.
+// TestManyAtOnce: many pauses are decided. The carrier must run only a limited number of them at
+// the same time, and all of them in the end.
 func TestManyAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(w *world, key store.Key) error { time.Sleep(time.Minute); return w.end(key) })
@@ -219,7 +220,7 @@ func TestSlowAgent(t *testing.T) {
 	})
 }
 
-// TestEndOfTheCarrier: Run must not return before the runs that it has begun have ended.
+// TestEndOfTheCarrier: Run must not return before the carrier's current runs have ended.
 func TestEndOfTheCarrier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
@@ -236,8 +237,8 @@ func TestEndOfTheCarrier(t *testing.T) {
 	})
 }
 
-// TestClocksThatDiffer: the store's clock decides which pauses are due, even if the clock of this
-// process is wrong. This costs one step of the store each minute.
+// TestClocksThatDiffer: the clock of this process differs from the store's clock. The store's clock
+// must decide which pauses are due. This may cost one step of the store each minute.
 func TestClocksThatDiffer(t *testing.T) {
 	for _, off := range []time.Duration{-time.Hour, -30 * time.Second, 0, 30 * time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {

@@ -135,8 +135,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestMarksOfFields: the texts and the keys of fields must have their marks. Keys, and texts that
-// look like names, are checked as identifiers.
+// TestMarksOfFields: Of must find the marks in the texts and the keys of fields. It must check
+// keys, and texts that look like names, as identifiers.
 func TestMarksOfFields(t *testing.T) {
 	l := Of("{\"\u0430mount\":1,\"to\":\"\u0440\u0430\u0443\u0440\u0430.com\",\"note\":\"pay \\u202e1\",\"x\":{\"y\":{\"z\":{\"deep\":\"\\u202e\"}}},\"word\":\"\u0441\u043e\u0440\"}", QuestionBounds)
 	var got []string
@@ -181,8 +181,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestDeepIsIndented: values that are nested too deep are shown as indented JSON, with unchanged
-// numbers.
+// TestDeepIsIndented: a value that is nested too deep must be shown as indented JSON, with its
+// numbers unchanged.
 func TestDeepIsIndented(t *testing.T) {
 	deep := `{"numbers":[1.10,1e400],"text":"` + strings.Repeat("x", 80) + `"}`
 	l := Of(`{"a":{"b":{"c":{"d":`+deep+`}}}}`, QuestionBounds)

@@ -130,8 +130,8 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestGraveIsClassA: Grave does not list the marks of a text. It must agree with AnyGrave of the
-// marks that Find returns.
+// TestGraveIsClassA: IsGrave does not list the marks of a text. Its result must be the same as that
+// of AnyGrave for the marks that Find returns.
 func TestGraveIsClassA(t *testing.T) {
 	for _, v := range vectors {
 		if got, want := IsGrave(v.text, v.how), AnyGrave(Find(v.text, v.how)); got != want {
@@ -140,8 +140,8 @@ func TestGraveIsClassA(t *testing.T) {
 	}
 }
 
-// TestMarksAreBounded: a text full of marks gets a hundred marks, and one more that counts the
-// others.
+// TestMarksAreBounded: a text has very many marks. Find must return a hundred of them, and one more
+// that counts the rest.
 func TestMarksAreBounded(t *testing.T) {
 	list := Find(strings.Repeat("a\u00A0", 150)+"\u202E", Text)
 	if last := list[len(list)-1]; len(list) != maxMarks+1 || last.Kind != More || last.Count != 51 || last.Class != ClassA || last.At != 201 {
@@ -152,8 +152,8 @@ func TestMarksAreBounded(t *testing.T) {
 	}
 }
 
-// TestMarksOfABeginning: Before returns the marks in the first characters of a text. Its last mark
-// must count the marks that follow these characters.
+// TestMarksOfABeginning: WithinFirst returns the marks in the first characters of a text. The last
+// of the returned marks must count the marks in the rest of the text.
 func TestMarksOfABeginning(t *testing.T) {
 	list := Find("\u00A0a\u202E\u202Eb\u200B", Text)
 	for characters, want := range map[int]string{
@@ -170,8 +170,8 @@ func TestMarksOfABeginning(t *testing.T) {
 	}
 }
 
-// TestPlainBlocks: the blocks of characters that Find skips must not contain a character of the
-// table.
+// TestPlainBlocks: Find skips whole blocks of characters. Such a block must not contain a character
+// of the table.
 func TestPlainBlocks(t *testing.T) {
 	for _, block := range plain.R32 {
 		for r := rune(block.Lo); r <= rune(block.Hi); r++ {
@@ -184,8 +184,8 @@ func TestPlainBlocks(t *testing.T) {
 	}
 }
 
-// TestTableIsWhole: the table must have each code point of Unicode that is invisible, or not a
-// character, in class A.
+// TestTableIsWhole: the table must have, in class A, each code point of Unicode that is invisible
+// or is not a character.
 func TestTableIsWhole(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		is := unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||

@@ -41,7 +41,8 @@ func placeholdersOf(text string) []string {
 }
 
 // TestEveryLanguageHasEveryText: each language must have exactly the keys of English. Each text
-// must have the same placeholders as the English text, but a plural form may leave out the number.
+// must have the same placeholders as the English text. A plural form may leave out the placeholder
+// of the number.
 func TestEveryLanguageHasEveryText(t *testing.T) {
 	all := Languages()
 	english := all[English]

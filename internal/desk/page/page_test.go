@@ -169,8 +169,8 @@ func TestNamedFilesAreThere(t *testing.T) {
 	}
 }
 
-// TestNothingInline: the document must have one script, in a file, and no inline style, because its
-// Content-Security-Policy refuses them.
+// TestNothingInline: the document must have one script, which is in a file, and no inline style,
+// because its Content-Security-Policy refuses inline scripts and styles.
 func TestNothingInline(t *testing.T) {
 	text, err := fs.ReadFile(embedded, "files/index.html")
 	if err != nil {
@@ -185,8 +185,8 @@ func TestNothingInline(t *testing.T) {
 	}
 }
 
-// TestEachFileIsServed: each embedded file must be served with its media type. A file that is
-// missing in the table of media types fails.
+// TestEachFileIsServed: each embedded file must be served with its media type. If the table of
+// media types lacks a file, the test fails.
 func TestEachFileIsServed(t *testing.T) {
 	files, err := fs.ReadDir(embedded, "files")
 	if err != nil {

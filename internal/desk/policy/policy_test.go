@@ -81,7 +81,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestGlobOverlap: a star and the text after it must match different characters of the name.
+// TestGlobOverlap: in a glob, a star and the text after it must match different characters of the
+// name.
 func TestGlobOverlap(t *testing.T) {
 	for _, tt := range []struct {
 		glob, name string
@@ -211,8 +212,8 @@ func TestReload(t *testing.T) {
 	may(false)
 }
 
-// FuzzParse: parsing any file must end. It must refuse the file, or return exactly the rights of
-// its entries.
+// FuzzParse: Parse must return for any text. It must refuse the text, or return exactly the rights
+// of its entries.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{good, "access: []", "a: &a [*a]", "access:\n- {names: [ann], agents: [\"*\"], rights: [list]}", "%YAML 1.2\n---\n{}"} {
 		f.Add([]byte(seed))

@@ -27,8 +27,8 @@ func said(object string, calls ...agui.AskedCall) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestStatements: an agent gives a value to interrupt(), or to the same function of another
-// framework. This value must be found in the question. The objects are from testdata.
+// TestStatements: an agent gives a value to interrupt(), or to the function of another framework
+// that does the same. Of must find this value in the question. The questions are from testdata.
 func TestStatements(t *testing.T) {
 	refund := agui.AskedCall{Name: "refund", Args: `{"amount": 50, "to":"ann"}`}
 	for _, test := range []struct {
@@ -83,7 +83,7 @@ func TestStatements(t *testing.T) {
 }
 
 // TestStatementsOfEveryFamily: each family of metadata must have a statement in at least one
-// scenario. The value of each statement, unless empty, must be valid JSON.
+// scenario. Unless a statement has no value, its value must be valid JSON.
 func TestStatementsOfEveryFamily(t *testing.T) {
 	list, err := scenario.List("../../../testdata", "*")
 	if err != nil {
@@ -119,7 +119,8 @@ func TestStatementsOfEveryFamily(t *testing.T) {
 	}
 }
 
-// TestText: the file must have the metadata as it was recorded, but without a proof.
+// TestText: the file of a question must have the metadata as it was recorded, but without any
+// proof.
 func TestText(t *testing.T) {
 	got := Text(&agui.Interrupt{Object: json.RawMessage(`{"metadata":{"langgraph":{"raw":{"a": 1.10}},"ag2":{"proof":"secret","n":1},"holdpoint":{}}}`)})
 	if want := `{"langgraph":{"raw":{"a": 1.10}},"ag2":{"n":1}}`; got != want {

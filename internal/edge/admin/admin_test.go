@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// asked sends a request from 127.0.0.1, and returns the status and the body of the response.
+// asked sends a request to the server s as if from 127.0.0.1, and returns the status and the body
+// of the response.
 func asked(s *Server, method, path string) (int, string) {
 	w := httptest.NewRecorder()
 	req := httptest.NewRequest(method, path, nil)
@@ -73,8 +74,8 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-// TestWatch uses fake time. It checks how soon a store that starts late is found, and how often the
-// store is checked.
+// TestWatch: a store starts late. In fake time, the test checks how soon the server finds the
+// store, and how often the server checks it.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{})
@@ -252,8 +253,8 @@ func TestDrained(t *testing.T) {
 	})
 }
 
-// TestAgentz: /agentz must report ready if each agent accepts connections. For many requests it
-// must connect to each agent only once.
+// TestAgentz: /agentz must report ready if each agent accepts connections. If many requests come at
+// once, it must connect to each agent only once.
 func TestAgentz(t *testing.T) {
 	listen := func() (net.Listener, *url.URL, *atomic.Int64) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

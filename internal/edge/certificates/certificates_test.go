@@ -39,7 +39,8 @@ func meet(server, client *tls.Config) (name string, errs error) {
 	err := conn.Handshake()
 	if err == nil {
 		name = conn.ConnectionState().PeerCertificates[0].Subject.CommonName
-		// with TLS 1.3 the server can refuse after the client's handshake; a read gets this
+		// With TLS 1.3 the server can refuse after the client has completed its handshake. Only a
+		// read gets this refusal.
 		go conn.Read(make([]byte, 1))
 	}
 	return name, errors.Join(err, <-failed)

@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// serving starts an http.Server with a Listener. Its handler responds with the status of Refused.
-// If the request is not refused, it responds with 200, and with the method and body length of the
-// request.
+// serving starts an http.Server with a Listener. If Refused has a status for a request, the handler
+// responds with this status. Otherwise it responds with 200, and with the method and body length of
+// the request.
 func serving(t *testing.T, o Options) (address string, s *http.Server) {
 	t.Helper()
 	s = &http.Server{ReadHeaderTimeout: o.HeaderTimeout, Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -76,8 +76,8 @@ func statuses(r io.Reader) (list []string) {
 	}
 }
 
-// TestTwoLengths: two servers could read different lengths of a request. Such a request must be
-// refused, and the bytes after it must not be read as another request. Other requests must be
+// TestTwoLengths: if two servers could read different lengths of a request, the request must be
+// refused, and the bytes after it must not be read as a further request. All other requests must be
 // accepted, alone or several at once, however their bytes are split.
 func TestTwoLengths(t *testing.T) {
 	const last = "GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
@@ -142,8 +142,8 @@ func TestTwoLengths(t *testing.T) {
 				got := strings.Join(statuses(conn), " ")
 				want := c.want
 				if rest, behind := strings.CutPrefix(want, "200 "); behind && rest == "400" {
-					// If both requests arrive before the first one is handled, the first one is
-					// also refused.
+					// If both requests arrive before the first is handled, the refusal of the
+					// second also refuses the first.
 					got, want = strings.TrimPrefix(got, "200 "), rest
 				}
 				if got != want {
@@ -154,8 +154,8 @@ func TestTwoLengths(t *testing.T) {
 	}
 }
 
-// FuzzFraming: framing must find the same ends of requests as net/http, unless it refuses a
-// request.
+// FuzzFraming: framing must find the ends of requests where net/http finds them, unless it refuses
+// a request.
 func FuzzFraming(f *testing.F) {
 	f.Add("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello", 3)
 	f.Add("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n0\r\nX: y\r\n\r\nGET / HTTP/1.1\r\n\r\n", 1)
@@ -193,8 +193,8 @@ func FuzzFraming(f *testing.F) {
 	})
 }
 
-// TestHeaderThatComesTooLate: a client whose header arrives too slowly, or not completely, must get
-// 408. A connection on which no byte arrives must be closed without a response.
+// TestHeaderThatComesTooLate: if a client's header arrives too slowly, or not completely, the
+// client must get 408. If no byte arrives on a connection, it must be closed without a response.
 func TestHeaderThatComesTooLate(t *testing.T) {
 	address, _ := serving(t, Options{HeaderTimeout: 200 * time.Millisecond})
 	dripping := dial(t, address)
@@ -220,8 +220,8 @@ func TestHeaderThatComesTooLate(t *testing.T) {
 }
 
 // TestTooManyConnections: connections above the limit must be refused with a status, and
-// connections far above it must be closed without a response. When a connection ends, another one
-// must be accepted.
+// connections far above the limit must be closed without a response. When one connection ends, a
+// new one must be accepted.
 func TestTooManyConnections(t *testing.T) {
 	const ask = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 	for name, c := range map[string]struct {
@@ -408,12 +408,12 @@ func TestSwitchedProtocol(t *testing.T) {
 	}
 }
 
-// upgraded is sent after an upgrade. If it was parsed as a request, it would be refused.
+// upgraded is sent after an upgrade. A server that parses it as a request would refuse it.
 const upgraded = "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0123456789"
 
-// TestWithTLS: HTTP/1 and HTTP/2 must work, and requests inside TLS must be refused as without TLS.
-// A slow handshake must not delay other connections. A client that sends plain HTTP must be told to
-// use TLS.
+// TestWithTLS: HTTP/1 and HTTP/2 must work over TLS, and the same requests must be refused as
+// without TLS. A slow handshake must not delay other connections. A client that sends plain HTTP
+// must be told to use TLS.
 func TestWithTLS(t *testing.T) {
 	other := httptest.NewTLSServer(nil)
 	defer other.Close()

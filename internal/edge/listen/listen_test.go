@@ -65,8 +65,9 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// TestSocketThatIsThere: the file of a socket already exists. If its process is dead, the file must
-// be removed. If another process listens there, or if the file is not a socket, it must stay.
+// TestSocketThatIsThere: the file of a socket already exists. If the process that created it is
+// dead, the file must be removed. If a process still listens there, or if the file is not a socket,
+// the file must stay.
 func TestSocketThatIsThere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	at, err := Parse("unix://" + filepath.ToSlash(path) + "?mode=0600")

@@ -151,7 +151,8 @@ func TestVerifyWantsAllFilesInTheirOrder(t *testing.T) {
 	}
 }
 
-// TestEachByteCounts: a change to any byte of any line except the last must be found.
+// TestEachByteCounts: a byte of a line is changed. Verify must find the change, in any line except
+// the last.
 func TestEachByteCounts(t *testing.T) {
 	_, list := lines(t, 2)
 	for at := range list[1] {
@@ -166,9 +167,9 @@ func TestEachByteCounts(t *testing.T) {
 	}
 }
 
-// TestHeadShowsWhatTheChainCannot: the chain alone cannot show that lines were removed at the end,
-// or that the whole file was written anew. With a head that was saved elsewhere, both must be
-// found.
+// TestHeadShowsWhatTheChainCannot: lines are removed at the end of the file, or the whole file is
+// written anew. The chain alone cannot show this. With a head that was saved elsewhere, both must
+// be found.
 func TestHeadShowsWhatTheChainCannot(t *testing.T) {
 	path, list := lines(t, 3)
 	head := verify(t, nil, path).Head
@@ -179,7 +180,7 @@ func TestHeadShowsWhatTheChainCannot(t *testing.T) {
 	if err != nil || parsed != head {
 		t.Fatalf("%q is read as %v, %v", head.String(), parsed, err)
 	}
-	// the short form that the metric has
+	// short is the head in the short form that the metric has.
 	short, err := ParseHead(fmt.Sprintf("%d:%013x", head.Seq, uint64(head.Number())))
 	if err != nil || !strings.HasPrefix(head.Hash, short.Hash) {
 		t.Fatalf("%s by its number is %v, %v", head, short, err)
@@ -290,8 +291,8 @@ func TestWaitsForTheFile(t *testing.T) {
 	})
 }
 
-// TestTornLine: a crash has left a part of a line. These bytes must stay in the file and must never
-// be read as a line. A line of recovery must describe them.
+// TestTornLine: a crash has left a part of a line. These bytes must stay in the file, must never be
+// read as a line, and must be described by a recovery line.
 func TestTornLine(t *testing.T) {
 	_, list := lines(t, 3)
 	for cut := 1; cut < len(list[3]); cut += 7 {
@@ -336,7 +337,7 @@ func TestForeignFile(t *testing.T) {
 	}
 }
 
-// A disk is a writer that accepts room bytes and then fails.
+// A disk is a writer that accepts as many bytes as room says, and then fails.
 type disk struct {
 	bytes.Buffer
 	room int
@@ -355,7 +356,7 @@ func (d *disk) Write(p []byte) (int, error) {
 }
 
 // TestDiskWithoutRoom: a disk becomes full at any byte of a line. When there is room again, the
-// chain must be intact, and must have the number of events that are missing.
+// chain must be intact, and must say how many events are missing.
 func TestDiskWithoutRoom(t *testing.T) {
 	var sizes disk
 	sizes.room = 1 << 20
@@ -470,7 +471,8 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestStdout: a process whose audit goes to stdout must write only a chain of its own there.
+// TestStdout: a process writes its audit to stdout. It must write one chain there and nothing else,
+// also after Reopen.
 func TestStdout(t *testing.T) {
 	r, w := io.Pipe()
 	defer r.Close()

@@ -58,7 +58,7 @@ func used(t *testing.T) *Metrics {
 	return m
 }
 
-// failing is a store whose step Renew fails.
+// failing is a store in which every Renew fails.
 type failing struct{ store.Store }
 
 func (f failing) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
@@ -106,7 +106,7 @@ func TestCounts(t *testing.T) {
 		`holdpoint_refusals_total{agent="billing",code="other"} 1`,
 		`holdpoint_pauses_waiting 1`,
 		`holdpoint_store_step_seconds_count{step="claim"} 1`,
-		// the store refused this step; this is not a failure
+		// The store refused a claim. A refusal is not a failure.
 		`holdpoint_store_errors_total{step="claim"} 0`,
 		`holdpoint_store_errors_total{step="renew"} 1`,
 		`holdpoint_store_evictions_total{what="results"} 1`,
@@ -179,8 +179,9 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestEveryCodeIsCounted: agui.Codes has the values of the label code. It must contain each code of
-// docs/contract.md, except codes of one dialect, which begin with the name of its framework.
+// TestEveryCodeIsCounted: agui.Codes has the values of the label "code". It must contain each code
+// of docs/contract.md. The exceptions are codes of one dialect, which begin with the name of its
+// framework.
 func TestEveryCodeIsCounted(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/contract.md")
 	if err != nil {

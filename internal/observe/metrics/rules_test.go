@@ -119,7 +119,7 @@ func TestPanelsOfTheDashboard(t *testing.T) {
 }
 
 // queriesOf writes the queries of a dashboard into a file of rules, so that promtool can check
-// them. It returns the path.
+// them. It returns the path of this file.
 func queriesOf(t *testing.T, dashboard string) string {
 	t.Helper()
 	file, err := os.ReadFile(dashboard)

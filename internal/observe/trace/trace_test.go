@@ -22,9 +22,9 @@ func recorded(t *testing.T) (*Tracer, *tracetest.SpanRecorder) {
 
 const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-// TestStateOfAnotherTrace: a tracestate belongs to the traceparent of the same request. If the
-// traceparent is not used, the backend must not get the tracestate. Two traceparents in a request
-// are not used.
+// TestStateOfAnotherTrace: a tracestate belongs to the traceparent of the same request. If
+// Holdpoint does not use the traceparent, the backend must not get the tracestate. If a request has
+// two traceparents, Holdpoint must use neither.
 func TestStateOfAnotherTrace(t *testing.T) {
 	for name, c := range map[string]struct {
 		parents []string

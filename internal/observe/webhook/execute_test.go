@@ -79,8 +79,8 @@ func outputOf(text string, b *Body) (string, error) {
 	return out.String(), err
 }
 
-// TestNothingEndless: a template that calls itself must be an error, and so must one that has only
-// definitions or is empty.
+// TestNothingEndless: ParseTemplate must refuse a template that calls itself, a template that has
+// only definitions, and an empty template.
 func TestNothingEndless(t *testing.T) {
 	for _, text := range []string{`{{define "a"}}{{template "a"}}{{end}}{{template "a"}}`, `{{define "a"}}1{{end}}`, ""} {
 		if _, err := ParseTemplate(text); err == nil {

@@ -113,7 +113,8 @@ func raised(words string) *event.Event {
 	}
 }
 
-// post opens a pause on the thread with this key, with the notice that m makes of the event e.
+// post opens a pause on the thread with this key. The pause has the notice that m makes of the
+// event e.
 func post(t *testing.T, s store.Store, key store.Key, m *webhook.NoticeMaker, e *event.Event) store.Notice {
 	t.Helper()
 	n, ok := m.Notice(e)
@@ -143,9 +144,9 @@ func empty(t *testing.T, s store.Store, key store.Key) {
 	}
 }
 
-// TestSigned: each event must arrive once. While an old and a new secret are configured, both must
-// sign it, as Standard Webhooks requires. The body must contain no arguments and no texts of the
-// agent.
+// TestSigned: each event must arrive once. While an old and a new secret are configured, the event
+// must have a signature of each, as Standard Webhooks requires. The body must contain no arguments
+// and no texts of the agent.
 func TestSigned(t *testing.T) {
 	r, s := record(t, nil), memory.New(memory.Options{})
 	sender, end := run(t, s, webhook.Options{URL: urlOf(t, r.URL), Secrets: []string{newSecret, secret}})
@@ -178,8 +179,8 @@ func TestSigned(t *testing.T) {
 	}
 }
 
-// TestContent: messages, arguments and answers must be in a notice only if this is configured. They
-// must be left out if the notice would be too large for a record.
+// TestContent: a notice must contain messages, arguments and answers only if this is configured. If
+// the notice would then be too large for a record, it must leave them out.
 func TestContent(t *testing.T) {
 	m := &webhook.NoticeMaker{Content: true}
 	n, _ := m.Notice(raised("x"))
@@ -214,9 +215,9 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// TestTriedAgain: if an event fails, it must be sent again under the same id, until the receiver
-// accepts it. Events must stay in order. Redirects must not be followed. After a final status, the
-// event must not be sent again.
+// TestTriedAgain: the receiver does not accept an event. The sender must send it again under the
+// same id, until the receiver accepts it. The events must stay in order. The sender must not follow
+// redirects. After a final status, it must not send the event again.
 func TestTriedAgain(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -271,7 +272,8 @@ func TestClocksThatDiffer(t *testing.T) {
 	}
 }
 
-// TestTwoSenders: two processes share a store. Each event must be sent once.
+// TestTwoSenders: two processes share a store. Each event must be sent by only one of them, and
+// once.
 func TestTwoSenders(t *testing.T) {
 	r, s := record(t, nil), memory.New(memory.Options{})
 	_, end1 := run(t, s, webhook.Options{URL: urlOf(t, r.URL)})
@@ -368,8 +370,8 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
-// TestRecipesStayShort: a receiver refuses a message that is too long, and then nobody would see
-// the question. So a message must stay short, however long the agent's question is. The limits are
+// TestRecipesStayShort: if a message is too long, its receiver refuses it, and nobody sees the
+// question. So each message must stay short, however long the agent's question is. The limits are
 // 3,000 characters in a text of Slack, 28 KB in a message of Teams, and 4,096 bytes in a message of
 // ntfy.
 func TestRecipesStayShort(t *testing.T) {
@@ -458,8 +460,8 @@ func collect(v any, keys map[string]bool) string {
 	return ""
 }
 
-// TestTemplatesThatAreRefused: a template must be an error if it prints a value without escaping
-// it, or if its output is not JSON.
+// TestTemplatesThatAreRefused: if a template prints a value without escaping it, or its output is
+// not JSON, ParseTemplate must refuse it.
 func TestTemplatesThatAreRefused(t *testing.T) {
 	for _, text := range []string{
 		`{"a":"{{.Thread}}"}`, `{"a":"{{printf "%s" .Thread}}"}`, `{"a":"{{html .Thread}}"}`, `{"a":"{{js .Thread}}"}`,
@@ -479,8 +481,8 @@ func TestTemplatesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestThreadThatNamesTheWordOfABrokenTemplate: a text of the event is the word that the check of
-// templates uses to find unescaped values. The template must still be used.
+// TestThreadThatNamesTheWordOfABrokenTemplate: to find unescaped values, the check of templates
+// uses a special word. A text of the event is this same word. The template must still be used.
 func TestThreadThatNamesTheWordOfABrokenTemplate(t *testing.T) {
 	tmpl, err := webhook.ParseTemplate(`{"a":{{json .Thread}},"text":"{{in .Agent}}"}`)
 	if err != nil {
@@ -557,7 +559,7 @@ func TestAddresses(t *testing.T) {
 		{"https://[64:ff9b:1:a9:fe:a9fe::]/", false, false},     // after a prefix of 56 bits
 		{"https://[64:ff9b:1:a9fe:a9:fe00::]/", false, false},   // after a prefix of 48 bits
 		{"https://[64:ff9b:1:a83f:81:1000::]/", false, false},   // Azure's metadata service
-		// after a prefix of 64 bits, with a subnet
+		// In the next addresses, an IPv4 address follows a prefix of 64 bits with a subnet.
 		{"https://[64:ff9b:1:abcd:a9:fea9:fe00:0]/", false, false},
 		{"https://[64:ff9b:1:a00:0:100::]/", false, true}, // contains 10.0.0.1
 		{"https://[64:ff9b:1::5db8:d822]/", false, true},

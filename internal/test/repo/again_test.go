@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestTriedAgain checks which failed tests .ci/again runs a second time. It runs a few tests, by
-// name. If too many tests have failed, or something else has failed, it must run no test again.
+// TestTriedAgain checks which failed tests .ci/again runs a second time. The script runs only a few
+// tests again, each by its name. If too many tests have failed, or if something other than a test
+// has failed, it must run nothing again.
 func TestTriedAgain(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("no bash here: the Makefile needs it")

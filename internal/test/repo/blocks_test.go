@@ -15,9 +15,9 @@ import (
 	"holdpoint/internal/test/pages"
 )
 
-// languages describes blocks by their language, which is the word after the fence of a block. A
-// block of a language without by or judges needs a comment above it: <!-- runs: folder: Test -->,
-// or <!-- not run: reason -->.
+// languages describes blocks by their language, which is the word after the fence of a block. If a
+// language has neither by nor judges, each of its blocks needs a comment above it: <!-- runs:
+// folder: Test -->, or <!-- not run: reason -->.
 var languages = map[string]struct {
 	by     string                  // the test that runs all blocks of this language
 	judges func(text string) error // checks a block as well as possible without running it
@@ -53,8 +53,8 @@ func asked(program string, args ...string) func(string) error {
 	}
 }
 
-// TestBlocksRun checks that a test runs each block of a document, or that a comment gives the
-// reason why not. The changelog is not checked, because its blocks are about earlier versions.
+// TestBlocksRun checks each block of a document: a test must run the block, or a comment must say
+// why no test does. The changelog is not checked, because its blocks are about earlier versions.
 func TestBlocksRun(t *testing.T) {
 	all, found, reasons := suites(t), 0, 0
 	for _, document := range documents(t) {
@@ -96,9 +96,9 @@ func TestBlocksRun(t *testing.T) {
 	}
 }
 
-// runsNothing returns the reason why the named test does not run a block of the document, or "".
-// The test must exist in its folder. The tests of that folder must contain the name of the
-// document, or the name of the test, by which they select blocks.
+// runsNothing returns "" if the named test runs a block of the document, and otherwise the reason
+// why it does not. The test must exist in its folder. The tests of this folder select blocks by the
+// name of the document or of the test, so they must contain one of these names.
 func runsNothing(t *testing.T, all map[string]suite, document, name string) string {
 	m := placed.FindStringSubmatch(name)
 	if m == nil {

@@ -31,8 +31,8 @@ func between(t *testing.T, path, marker string) (before, section, after string) 
 	return parts[0], parts[1], parts[2]
 }
 
-// TestStartPageShowsTheExample: the start page shows streams. They must be the output of an
-// example, which go test compares with the real output of the handler.
+// TestStartPageShowsTheExample: the start page shows two streams. They must be the output of an
+// example in proxy, which go test compares with the real output of the handler.
 func TestStartPageShowsTheExample(t *testing.T) {
 	const path, marker = "docs/README.md", "<!-- example -->"
 	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "proxy/example_test.go"), nil, parser.ParseComments)
@@ -66,7 +66,7 @@ func TestStartPageShowsTheExample(t *testing.T) {
 const guideWords = 1000
 
 // TestGuideShowsTheExample: docs/new-dialect.md must show the code of a package that is compiled
-// and tested, without its imports. The page must have at most guideWords words.
+// and tested. It leaves out the imports of this code. The page must have at most guideWords words.
 func TestGuideShowsTheExample(t *testing.T) {
 	const path, marker = "docs/new-dialect.md", "<!-- example -->"
 	_, code, found := strings.Cut(read(t, "translate/dialecttest/ask/ask.go"), "\n)\n\n")
@@ -114,7 +114,7 @@ func suites(t *testing.T) map[string]suite {
 				}
 			case *ast.BasicLit:
 				if text, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil {
-					// package testing does the same for the names of subtests
+					// Package testing also replaces the spaces in the names of subtests.
 					in.cases[strings.ReplaceAll(text, " ", "_")] = true
 				}
 			}
@@ -161,7 +161,7 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 }
 
-// missing returns the reason why a named test is not valid as evidence, or "".
+// missing returns "" if a named test is valid as evidence, and otherwise the reason why it is not.
 func missing(all map[string]suite, failing, dir, name, sub string) string {
 	in, ok := all[dir]
 	switch {
@@ -445,7 +445,7 @@ func TestLinksWithinTheRepository(t *testing.T) {
 				t.Errorf("%s: no heading for %s", path, m[2])
 			}
 			name := strings.Trim(m[1], "`")
-			// the text of a release is not changed later
+			// The text of a release is never changed afterwards, so its links are not checked.
 			if path == "CHANGELOG.md" || target == "" || !names[name] && !named.MatchString(name) {
 				continue
 			}

@@ -14,8 +14,8 @@ import (
 
 const root = "../../.."
 
-// written reports whether a folder or file is a source of the repository. It returns false for what
-// is installed, built or made by an editor, as .gitignore does.
+// written reports whether a folder or file is a source of the repository. It returns false for
+// files that are installed, built or made by an editor, which .gitignore also leaves out.
 func written(rel string, d fs.DirEntry) bool {
 	name := d.Name()
 	if d.IsDir() {
@@ -89,7 +89,8 @@ var named = map[string]string{
 	"deploy/":    "as in the Dockerfile; the chart's image.repository and Kustomize's images: are for who has a mirror",
 }
 
-// mayName reports whether a file may name a registry, because it or its folder is in named.
+// mayName reports whether a file may name a registry: either the file itself or its folder is in
+// named.
 func mayName(path string) bool {
 	for at := range named {
 		if path == at || strings.HasSuffix(at, "/") && strings.HasPrefix(path, at) {
@@ -124,9 +125,9 @@ func TestNoTraceOfAMachine(t *testing.T) {
 	}
 }
 
-// TestNobodyValidatesWithGJSON: gjson validates recursively without a limit, so deeply nested text
-// overflows the stack and ends the process. agui.ValidJSON must be used instead; it checks the
-// depth first.
+// TestNobodyValidatesWithGJSON: gjson validates recursively without a limit, so a deeply nested
+// text overflows the stack and ends the process. The code must use agui.ValidJSON instead, which
+// checks the depth first.
 func TestNobodyValidatesWithGJSON(t *testing.T) {
 	for _, path := range files(t, func(path string) bool {
 		return strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && path != "internal/agui/event.go"

@@ -19,8 +19,9 @@ import (
 // The tests parse the sources without type checking. They find a declaration by the name of its
 // type, which is enough in a folder where these names are unique.
 
-// A counter is a number that must not grow. got is the number in the sources, and held the number
-// that is written here; they must be equal. goal is the number that held should reach.
+// A counter is a number that must not grow. got is the number in the sources, and held is the
+// number that is written in this file. The two must be equal. goal is the number that held should
+// reach one day.
 type counter struct {
 	what            string
 	got, held, goal int
@@ -96,8 +97,8 @@ func isBack(e ast.Expr) bool {
 	return false
 }
 
-// countFields counts the fields of a struct. The fields of an embedded struct of the same folder
-// count as its own.
+// countFields counts the fields of a struct. If it embeds a struct of the same folder, the fields
+// of that struct count too.
 func (all types) countFields(name string) int {
 	n := 0
 	for _, f := range all.structs[name].Fields.List {
@@ -114,8 +115,8 @@ func (all types) countFields(name string) int {
 	return n
 }
 
-// keepers returns the names of the structs that have a field of type *run, *body or *Handler, or of
-// lists and maps of these.
+// keepers returns the names of the structs that have a field of type *run, *body or *Handler, or a
+// field with a list or map of one of these types.
 func (all types) keepers() []string {
 	var list []string
 	for name, of := range all.structs {
@@ -145,7 +146,7 @@ func (all types) callbacks() []string {
 	return list
 }
 
-// largest returns the name with the highest count, and that count. It ignores the names in but.
+// largest returns the name with the highest count, and this count. It ignores the names in but.
 func largest(count map[string]int, but ...string) (string, int) {
 	names := slices.DeleteFunc(slices.Collect(maps.Keys(count)), func(n string) bool { return slices.Contains(but, n) })
 	if len(names) == 0 {
@@ -155,8 +156,8 @@ func largest(count map[string]int, but ...string) (string, int) {
 	return name, count[name]
 }
 
-// TestHouseCounts checks that no count of the package proxy has grown, such as the fields and
-// methods of run. If a count has fallen, the new value must be written here.
+// TestHouseCounts checks the counts of the package proxy, such as the number of fields and methods
+// of run. No count may have grown. If a count has fallen, the new value must be written here.
 func TestHouseCounts(t *testing.T) {
 	list := sources(t, parser.SkipObjectResolution)
 	all := typesOf(list, "proxy")
@@ -199,13 +200,13 @@ func TestHouseCounts(t *testing.T) {
 	}
 }
 
-// TestWaysBack lists the structs that have access to a run or to the whole Handler. Only run and
-// Router have it. (RouterOptions is listed because it hands agents over to Router.)
+// TestWaysBack lists the structs with access to a run or to the whole Handler. Only run and Router
+// have this access. (RouterOptions is listed because it hands agents over to Router.)
 //
-// It also lists the functions in fields. Of these, only body.concludes leads to a run. body.emits
-// and body.emitOut are methods of the body itself; they are in fields so that an unchanged frame
-// does not allocate them. The functions of runLife and reporter end a watch, free a place and
-// report waiting clients. They have no access to a run, a body or a Handler.
+// It also lists the struct fields that are functions. Of these, only body.concludes leads to a run.
+// body.emits and body.emitOut are methods of the body itself; they are in fields so that an
+// unchanged frame does not allocate them. The functions of runLife and reporter end a watch, free a
+// place and report waiting clients. They have no access to a run, a body or a Handler.
 func TestWaysBack(t *testing.T) {
 	all := typesOf(sources(t, parser.SkipObjectResolution), "proxy")
 	for what, c := range map[string]struct{ got, want []string }{
@@ -223,8 +224,8 @@ func TestWaysBack(t *testing.T) {
 	}
 }
 
-// TestStoreIsCalledByTheLedger checks that only the ledger calls the store, and at how many places
-// in the code.
+// TestStoreIsCalledByTheLedger checks that only the ledger calls the store. It also counts the
+// places in the code that do so.
 func TestStoreIsCalledByTheLedger(t *testing.T) {
 	got := map[string]int{}
 	for _, s := range sources(t, parser.SkipObjectResolution) {
@@ -289,8 +290,8 @@ func TestRooms(t *testing.T) {
 }
 
 // script has the functions that each run passes through, by receiver and name, with the number of
-// their lines. run.admit and run.conclude may have at most 40 lines, and may call each room (a
-// package of proxy/internal) at most twice.
+// lines of each function. run.admit and run.conclude may have at most 40 lines, and may call each
+// room (a package of proxy/internal) at most twice.
 var script = map[string]int{"run.admit": 27, "run.conclude": 20, "run.prepare": 21, "run.serve": 15}
 
 // TestScript checks the functions in script: their lengths, and how often they call each room.
