@@ -16,7 +16,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// A noStore does not do the steps Ask and Remember, so that the work of a store is not counted.
+// A noStore skips the steps Ask and Remember, so that a test does not count the allocations of the
+// store.
 type noStore struct{ store.Store }
 
 func (s noStore) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
@@ -34,8 +35,8 @@ type exampleEnd struct {
 	out  []byte
 }
 
-// endings returns n equal runs that wait for their last event, because each run can end only once.
-// The RUN_STARTED of the stream has other ids than the request.
+// endings returns n equal runs that wait for their last event. A benchmark needs many runs, because
+// each run can end only once. The RUN_STARTED of the stream has other ids than the request.
 func endings(t testing.TB, n int, dialect string, s store.Store, stream ...string) []*exampleEnd {
 	t.Helper()
 	d, err := dialects.All().New(dialect, nil)
@@ -90,14 +91,14 @@ const (
 )
 
 // TestRewrittenEndsAllocateLittle checks that rewriting a terminal event costs at most 6
-// allocations, from the dialect's End to the frame. The event gets the request's ids or the
-// interrupt outcome. One of the allocations remembers how the client of a new thread sends its
-// conversation.
+// allocations, from the dialect's method End to the frame. Rewriting gives the event the request's
+// ids or the interrupt outcome. One of the allocations remembers how the client of a new thread
+// sends its conversation.
 //
-// If the run asks, the allocations for the record are counted in addition. The record has the pause
-// itself, its id, the backend's own end, and the end without the outcome under the request's ids.
-// It also has what the client has (Messages, State, Seen), the digest of the questions, their
-// origin, and the entries of the index. A call of the store allocates its context, which ends
+// If the run asks, the record costs further allocations. The record has the pause, the pause's id,
+// the terminal event of the backend, and the same event without the outcome and with the request's
+// ids. It also has what the client has (Messages, State, Seen), the digest of the questions, their
+// origin, and the entries of the index. Each call of the store allocates a context, which ends
 // sooner while the process drains, and the step, which is a value in an interface. The store of
 // this test does nothing. A real store allocates more.
 func TestRewrittenEndsAllocateLittle(t *testing.T) {

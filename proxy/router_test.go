@@ -23,7 +23,7 @@ type crossroads struct {
 }
 
 // newCrossroads returns a crossroads with one agent for each prefix. The agent has the prefix as
-// its name, and its upstream has the path /up.
+// its name, and the URL of its backend has the path /up.
 func newCrossroads(t *testing.T, o RouterOptions, prefixes ...string) *crossroads {
 	t.Helper()
 	c := &crossroads{}
@@ -62,7 +62,7 @@ func newCrossroads(t *testing.T, o RouterOptions, prefixes ...string) *crossroad
 	return c
 }
 
-// get sends a request whose target is exactly the parameter target.
+// get sends a request. The parameter target becomes the request target exactly as it is.
 func (c *crossroads) get(t *testing.T, method, target string, header http.Header) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, c.URL, nil)
@@ -86,12 +86,13 @@ func (c *crossroads) get(t *testing.T, method, target string, header http.Header
 	return res, string(body)
 }
 
-// TestRoutes: the agent with the longest prefix gets a request. Prefixes are compared by whole
-// segments, and the prefix is removed from the path. If a path could be read as below another
-// prefix, it must be refused.
+// TestRoutes: the Router sends a request to the agent with the longest prefix that matches. It
+// compares prefixes by whole segments, and removes the prefix from the path. If a server could read
+// the path as one below another prefix, the Router must refuse the request.
 func TestRoutes(t *testing.T) {
 	const nobody, unclear = "404", "400"
-	// with and without an agent for all other paths
+	// with: a Router that also has an agent for all other paths; without: a Router that has no such
+	// agent
 	for _, tt := range []struct{ target, with, without string }{
 		{"/a", "[/a] /up", ""},
 		{"/a/", "[/a] /up", ""},
@@ -152,8 +153,9 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// TestNoAgentAtAPath: if no agent has the path, the client gets 404, and a browser at "/" gets a
-// page. Neither lists the agents. A browser that opens an agent's path gets the page of that agent.
+// TestNoAgentAtAPath: if no agent has the path of a request, the client gets 404, and a browser at
+// "/" gets a page. Neither response lists the agents. A browser that opens the path of an agent
+// gets the page of that agent.
 func TestNoAgentAtAPath(t *testing.T) {
 	c := newCrossroads(t, RouterOptions{}, "/billing", "/support")
 	for _, tt := range []struct{ method, target, accept, media, says string }{
@@ -198,7 +200,8 @@ func TestOriginsOfRoutes(t *testing.T) {
 	}
 }
 
-// TestLocationBelowAPrefix: a redirect within an agent leads to the same agent.
+// TestLocationBelowAPrefix: if an agent's backend redirects to one of its own paths, the client
+// must be redirected to that path of the same agent.
 func TestLocationBelowAPrefix(t *testing.T) {
 	c := newCrossroads(t, RouterOptions{}, "/a", "")
 	for _, tt := range []struct{ at, to, want string }{
@@ -221,7 +224,7 @@ func TestLocationBelowAPrefix(t *testing.T) {
 	}
 }
 
-// TestCookiesOfRoutes: cookies are forwarded unchanged, and no header of the request tells the
+// TestCookiesOfRoutes: the Router forwards cookies unchanged. No header of the request tells the
 // backend the prefix.
 func TestCookiesOfRoutes(t *testing.T) {
 	c := newCrossroads(t, RouterOptions{}, "/somewhere")
@@ -264,7 +267,8 @@ func TestRoutesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestRoutesShare: the agents of one Router share the memory for bodies, and drain together.
+// TestRoutesShare: the agents of one Router share one limit on the memory for request bodies. A
+// drain of the Router drains all of them.
 func TestRoutesShare(t *testing.T) {
 	c := newCrossroads(t, RouterOptions{}, "/a", "/b")
 	if c.agents[0].intake.Room != c.agents[1].intake.Room {

@@ -15,8 +15,8 @@ import (
 	"holdpoint/translate"
 )
 
-// A passing is a Run that forwards all events unchanged, and whose Passes says so. A silent is the
-// same Run without Passes.
+// A passing is a Run that forwards all events unchanged, and says so by its method Passes. A silent
+// forwards the same, but has no method Passes.
 type passing struct{ silent }
 
 type silent struct{}

@@ -22,8 +22,8 @@ import (
 	"holdpoint/translate"
 )
 
-// suspends sends the end with which Mastra asks. The question's id begins with the run id that the
-// backend got.
+// suspends sends the terminal event by which Mastra asks. The question's id begins with the run id
+// that the backend got.
 func suspends(w http.ResponseWriter, r *http.Request, call string) {
 	run := runIDIn(r)
 	sendStream(w, streamOf(`{"type":"RUN_STARTED","threadId":"t","runId":"`+run+`"}`,
@@ -79,8 +79,9 @@ func TestRunIDsTowardsMastra(t *testing.T) {
 	}
 }
 
-// TestRunsOfOneIDAtOnce: Mastra is not recognized yet, and runs of two threads have the same run
-// id. If they run at the same time, the backend must get another run id for the second.
+// TestRunsOfOneIDAtOnce: Holdpoint has not recognized Mastra yet, and runs of two threads have the
+// same run id. If the runs overlap, Holdpoint must send the backend another run id for the second
+// run.
 func TestRunsOfOneIDAtOnce(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	g := realRig(t, "auto", func(w http.ResponseWriter, r *http.Request, n int) {
@@ -250,8 +251,9 @@ func TestPanicInAPanicLeavesNoRunID(t *testing.T) {
 	}
 }
 
-// A suspended is Mastra's memory of the waiting calls, by run id only. @mastra/ag-ui 1.0.3 resumes
-// the waiting call of the run that an answer names, even if the answer names another call.
+// A suspended is Mastra's memory of the waiting calls. It finds them only by run id. If an answer
+// names a run, @mastra/ag-ui 1.0.3 resumes the waiting call of that run, even if the answer names
+// another call.
 type suspended struct {
 	mu    sync.Mutex
 	waits map[string]string
@@ -273,9 +275,9 @@ func (s *suspended) serve(w http.ResponseWriter, r *http.Request) {
 	suspends(w, r, "call-"+thread)
 }
 
-// TestRunsOfOneIDAtTwoReplicas: two threads ask under the same run id, each at a replica that has
-// not recognized Mastra. Their answers must run the same calls as without Holdpoint, and no others.
-// If the operator names the dialect, each answer must run its own call.
+// TestRunsOfOneIDAtTwoReplicas: two threads ask under the same run id. Each asks at a replica that
+// has not recognized Mastra. With the dialect auto, the answers must run the same calls as without
+// Holdpoint. If the operator names the dialect, each answer must run the call of its own thread.
 func TestRunsOfOneIDAtTwoReplicas(t *testing.T) {
 	meets := []string{"a ran the call of b", "b ran "}
 	apart := []string{"a ran the call of a", "b ran the call of b"}

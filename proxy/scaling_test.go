@@ -19,7 +19,8 @@ type family struct {
 	name, dialect string
 	asks          func(n int) string
 	auto          bool // it is also played with the dialect auto
-	// smaller n, because each answer is a request to the backend with the whole history
+	// true: the test uses a smaller n, because each answer is a request to the backend with the
+	// whole history
 	few bool
 }
 
@@ -104,8 +105,8 @@ var families = []family{
 	{name: "tool-call", dialect: "tool-call", asks: func(n int) string { return streamOf(started, oneParent(callsOf(n, "f")), finished) }},
 }
 
-// A shape is a kind of request whose size grows with n. Its thread waits for n answers, or has got
-// them.
+// A shape is a kind of request whose size grows with n. The thread of the request has n questions,
+// which are open or have been answered.
 type shape struct {
 	name string
 	body func(f family, n int, ids []string) string
@@ -185,8 +186,8 @@ var shapes = []shape{
 	{name: "answers beside tool messages", body: func(_ family, n int, ids []string) string {
 		return requestOf(callsBefore(n)+","+saysAll(n, approved), `,"resume":[`+entriesFor(ids, approved)+`]`)
 	}},
-	// Before the following shapes, the pause has ended, unless its answers did not fit into one
-	// request.
+	// When the requests of the following shapes are sent, the questions have been answered, unless
+	// their answers did not fit into one request.
 	{name: "the same again", body: func(_ family, n int, ids []string) string {
 		return requestOf(callsBefore(n), `,"resume":[`+entriesFor(ids, approved)+`]`)
 	}},
@@ -238,7 +239,7 @@ func idsIn(last string) (ids []string) {
 	return ids
 }
 
-// costs returns the processor time that each shape takes for a family.
+// costs returns the processor time that each shape takes with the family f.
 func costs(t *testing.T, f family, dialect string, n int) map[string]time.Duration {
 	first := true
 	g := realRig(t, dialect, func(w http.ResponseWriter, _ *http.Request, _ int) {

@@ -8,14 +8,15 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// getTheConversation lists the dialects whose backends get the conversation with an answer even
-// with HOLDPOINT_SESSIONS. These backends keep no conversation, or recognize messages by their ids.
+// getTheConversation lists the dialects whose backends get the conversation with each answer, even
+// if HOLDPOINT_SESSIONS is set. These backends keep no conversation, or recognize messages by their
+// ids.
 var getTheConversation = []string{"langgraph", "aws-strands", "request-approval", "agent-framework"}
 
-// TestBackendWithoutSessions: without HOLDPOINT_SESSIONS, a backend must get the recorded
-// conversation with an answer whose request has "messages":[].
+// TestBackendWithoutSessions: HOLDPOINT_SESSIONS is not set, and the client sends an answer with
+// "messages":[]. The backend must get the answer together with the recorded conversation.
 func TestBackendWithoutSessions(t *testing.T) {
-	// these need no conversation
+	// the backends that need no conversation
 	asSent := []string{"agent-framework 1.7.0", "draft by object", "langgraph"}
 	eachBackend(t, func(t *testing.T, b dialecttest.Backend) {
 		if !slices.Contains([]string{"tool-call", "draft", "phrases", "aws-strands", "request-approval", "agent-framework"}, b.Dialect) || slices.Contains(asSent, b.Name()) {
@@ -32,9 +33,9 @@ func TestBackendWithoutSessions(t *testing.T) {
 	})
 }
 
-// TestBackendWithSessions: with HOLDPOINT_SESSIONS, the backend keeps the conversation. So it gets
-// an answer without the recorded messages, even if the client sends some of them. New messages are
-// sent.
+// TestBackendWithSessions: if HOLDPOINT_SESSIONS is set, the backend keeps the conversation. So
+// Holdpoint sends it an answer without the recorded messages, even if the client repeats some of
+// them. Holdpoint sends the client's new messages.
 func TestBackendWithSessions(t *testing.T) {
 	const first, second, beside = "words 1.", "words 2.", "words 3."
 	says := func(c *chatter, end string) {
@@ -90,10 +91,11 @@ func TestBackendWithSessions(t *testing.T) {
 	})
 }
 
-// TestClientOfNewMessagesOnly: HOLDPOINT_SESSIONS is not set. A client that answers only by a
-// result shows that the backend keeps the conversation. So this answer is sent without the
-// conversation, and so is the thread's next answer with "messages":[]. If an answer contains the
-// conversation, it is sent with it. So is the answer of a client that has shown nothing.
+// TestClientOfNewMessagesOnly: HOLDPOINT_SESSIONS is not set. A client sends a tool result as its
+// answer, and no other message. This shows that the backend keeps the conversation. So Holdpoint
+// sends this answer without the conversation, and also the thread's next answer with "messages":[].
+// If the client's answer contains the conversation, or if the client has shown nothing, Holdpoint
+// sends the answer with the conversation.
 func TestClientOfNewMessagesOnly(t *testing.T) {
 	const words = `"role":"user"`
 	families := 0
@@ -149,9 +151,9 @@ func TestClientOfNewMessagesOnly(t *testing.T) {
 }
 
 // TestPlainRunsShowNewMessagesOnly: HOLDPOINT_SESSIONS is not set, and the client answers by the
-// resume array with "messages":[]. If the earlier runs of the client had only new messages, the
-// answer is sent without the conversation. If nothing shows that, or if the chat may have begun
-// again on an old thread, the answer is sent with the conversation.
+// resume array with "messages":[]. If the client's earlier runs contained only new messages,
+// Holdpoint sends the answer without the conversation. If no earlier run shows this, or if a new
+// chat may have begun on an old thread, Holdpoint sends the answer with the conversation.
 func TestPlainRunsShowNewMessagesOnly(t *testing.T) {
 	const words = `"content":"words `
 	runs := func(c *chatter, end string) { // sends a new message and nothing else
@@ -271,14 +273,15 @@ func TestPlainRunsShowNewMessagesOnly(t *testing.T) {
 			})
 			return all
 		}
-		// The scenes are for families that get the record's conversation with an answer, and do not
-		// get it if the operator sets HOLDPOINT_SESSIONS.
+		// The scenes apply only to families that get the recorded conversation with an answer if
+		// HOLDPOINT_SESSIONS is not set, and do not get it if HOLDPOINT_SESSIONS is set.
 		usual := sent(t, func(c *chatter) { runs(c, "ask"); answers(c) })
 		session := sent(t, func(c *chatter) { c.sessions = true; c.restart(); runs(c, "ask"); answers(c) })
 		if !strings.Contains(usual, words) || strings.Contains(session, words) {
 			return
 		}
-		// the dialect knows this, so signs have no effect
+		// this dialect knows that its backend keeps no conversation, so the client's earlier runs
+		// do not matter
 		keepsNothing := b.Name() == "agent-framework AGUI.Server"
 		if !keepsNothing {
 			families++

@@ -11,8 +11,8 @@ import (
 )
 
 // TestSilenceIsSeenWhereverItBegins: the idle timeout applies from the last byte of the request to
-// the end of the stream. That must hold on a new connection, on a reused one, and on the connection
-// for answers.
+// the end of the response's stream. That must hold on a new connection, on a reused one, and on the
+// connection for answers.
 func TestSilenceIsSeenWhereverItBegins(t *testing.T) {
 	const (
 		head    = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
@@ -73,7 +73,7 @@ func TestSilenceIsSeenWhereverItBegins(t *testing.T) {
 				res, got := g.answer(input("t", "r2", more))
 				code := `"UPSTREAM_IDLE"`
 				if name == "no stream, and not all" {
-					// the status has already shown that it is not a stream
+					// the response's status has already shown that the response is not a stream
 					code = `"UPSTREAM_STATUS"`
 				}
 				if !strings.Contains(got, code) {

@@ -58,7 +58,7 @@ func TestSlowBodyIsGivenUp(t *testing.T) {
 			}()
 		}
 		time.Sleep(3 * time.Minute)
-		// a run beside the slow ones
+		// a run of a client that is not slow
 		wantTypes(t, b.post(input("t", "r", "")), "RUN_STARTED RUN_FINISHED")
 		for range late {
 			<-done

@@ -14,7 +14,7 @@ import (
 	"holdpoint/store"
 )
 
-// A notedStore closes finished when a claim has ended.
+// A notedStore closes the channel finished after the step Finish.
 type notedStore struct {
 	store.Store
 	finished chan struct{}
@@ -27,7 +27,7 @@ func (s notedStore) Do(ctx context.Context, key store.Key, step store.Step) (sto
 	return s.Store.Do(ctx, key, step)
 }
 
-// A stalledClient stops reading at the first heartbeat, so that writing it blocks.
+// A stalledClient stops reading at the first heartbeat, so that the write of the heartbeat blocks.
 type stalledClient struct {
 	*recorder
 	once  *sync.Once
@@ -44,9 +44,9 @@ func (s stalledClient) Write(p []byte) (int, error) {
 	return s.recorder.Write(p)
 }
 
-// TestStalledClientDoesNotHoldBackTheRecord: when the backend reports the end of an action, the end
-// must be recorded, even while a write to the client blocks. A write may take writeTimeout, and a
-// claim that is not renewed is in doubt after LeaseTime.
+// TestStalledClientDoesNotHoldBackTheRecord: the backend reports the end of an action while a write
+// to the client blocks. Holdpoint must record the end without waiting for the write. The write may
+// take writeTimeout, and a claim that is not renewed is in doubt after LeaseTime.
 func TestStalledClientDoesNotHoldBackTheRecord(t *testing.T) {
 	acted, ended := make(chan struct{}), make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -77,8 +77,8 @@ func TestStalledClientDoesNotHoldBackTheRecord(t *testing.T) {
 	<-over
 }
 
-// TestQuestionDoesNotWaitForTheLog: the client gets a question even while so many log lines wait
-// that the end of its stream must wait.
+// TestQuestionDoesNotWaitForTheLog: so many log lines wait to be written that the end of a stream
+// must wait for them. The client must get its question nevertheless.
 func TestQuestionDoesNotWaitForTheLog(t *testing.T) {
 	free := make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, hello, asks)) },

@@ -26,8 +26,8 @@ type bubble struct {
 	t     *testing.T
 	h     *Handler
 	store store.Store
-	// serve gets the context of the n-th request, and writes the response's stream to w. When it
-	// returns, the stream ends with its error, if any.
+	// serve gets the context of the n-th request, and writes the response's stream to w. When serve
+	// returns, the stream ends, with the error of serve if there is one.
 	serve func(ctx context.Context, n int, w io.Writer) error
 	n     int
 	mu    sync.Mutex
@@ -134,8 +134,8 @@ func TestSilentUpstreamEndsAnOrdinaryRun(t *testing.T) {
 	})
 }
 
-// TestSilentUpstreamOfAResume: the backend of a resume is silent for too long. The client's stream
-// ends, but the action continues, and its end must be recorded.
+// TestSilentUpstreamOfAResume: the backend is silent for too long after it got an answer. The
+// client's stream ends, but the action continues, and Holdpoint must record the end of the action.
 func TestSilentUpstreamOfAResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
@@ -150,7 +150,8 @@ func TestSilentUpstreamOfAResume(t *testing.T) {
 		}), func(o *Options) { o.IdleTimeout = time.Hour })
 		b.post(input("t", "r1", ""))
 		wantTypes(t, b.post(input("t", "r2", resumeWith(yes("n1~x")))), "RUN_STARTED RUN_FINISHED RUN_ERROR:UPSTREAM_IDLE")
-		// The same answers, sent again, wait for the end of the run and get that end.
+		// When the client sends the same answers again, the request waits for the end of the first
+		// run and gets the same end.
 		wantTypes(t, b.post(input("t", "r3", resumeWith(yes("n1~x")))), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED")
 		if b.n != 2 {
 			t.Errorf("%d calls", b.n)
@@ -158,9 +159,9 @@ func TestSilentUpstreamOfAResume(t *testing.T) {
 	})
 }
 
-// TestResumeThatStaysSilent: the backend of a resume sends nothing. The client gets UPSTREAM_IDLE,
-// and the thread stays busy for a limited time. Then the answers are in doubt, and the next message
-// is sent to the backend.
+// TestResumeThatStaysSilent: the backend gets answers and then sends nothing. The client gets
+// UPSTREAM_IDLE, and the thread stays busy for a limited time. After that, the answers are in
+// doubt, and Holdpoint sends the client's next message to the backend.
 func TestResumeThatStaysSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
@@ -185,9 +186,9 @@ func TestResumeThatStaysSilent(t *testing.T) {
 	})
 }
 
-// TestThreadIsFreeAtTheTerminalEvent: a backend keeps its stream open after the end of the run, for
-// example while it sends traces. The client reads the end, leaves, and sends its next run at once.
-// That run must not wait.
+// TestThreadIsFreeAtTheTerminalEvent: a backend keeps its stream open after the terminal event, for
+// example while it sends traces. The client reads the terminal event, leaves, and sends its next
+// run at once. That run must not wait.
 func TestThreadIsFreeAtTheTerminalEvent(t *testing.T) {
 	for _, way := range []OnDisconnect{DisconnectCancel, DisconnectFinish} {
 		t.Run(string(way), func(t *testing.T) {
@@ -227,8 +228,8 @@ func TestThreadIsFreeAtTheTerminalEvent(t *testing.T) {
 				if took := time.Since(begin); took != 0 {
 					t.Errorf("the next run waited: it took %v", took)
 				}
-				// After the end of a resumed run, the backend has a short time for remaining work.
-				// Then its stream is cut.
+				// After the terminal event of a resumed run, the backend has a short time for its
+				// remaining work. Then Holdpoint cuts its stream.
 				if ends.Wait(); time.Since(begin) > endGrace {
 					t.Errorf("the streams ended after %v", time.Since(begin))
 				}
@@ -297,10 +298,10 @@ func TestClientLeavesAnOrdinaryRun(t *testing.T) {
 	})
 }
 
-// TestClientLeavesAClaimedRunForGood: the client leaves a resumed run and does not return. The
-// outcome must be recorded. If the backend never ends, Holdpoint gives the run up after a time
-// limit, and the answers are in doubt. The reported reason is this time limit, not silence of the
-// backend.
+// TestClientLeavesAClaimedRunForGood: the client leaves a resumed run and does not return.
+// Holdpoint must record the outcome. If the backend never ends the run, Holdpoint gives the run up
+// after a time limit, and the answers are in doubt. As the reason, Holdpoint must report this time
+// limit, not the silence of the backend.
 func TestClientLeavesAClaimedRunForGood(t *testing.T) {
 	for _, ends := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -404,7 +405,7 @@ func TestStoreDown(t *testing.T) {
 	})
 }
 
-// A downStore is a store whose steps fail while the test has set the field of the step.
+// A downStore is a store in which the steps fail whose fields the test has set to true.
 type downStore struct {
 	store.Store
 	load, open, full, claim, finish bool

@@ -12,8 +12,9 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// TestAPauseThatIsTooLarge: a question is too large to be shown or answered. The run must end with
-// an error that says so, the client must not get the question, and the thread continues.
+// TestAPauseThatIsTooLarge: the backend asks a question that is too large to be shown or answered.
+// The run must end with an error that says so, and the client must not get the question. The thread
+// must accept further runs.
 func TestAPauseThatIsTooLarge(t *testing.T) {
 	interrupts := func(n int) string {
 		return `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[` +

@@ -9,7 +9,7 @@ import (
 	"holdpoint/internal/event"
 )
 
-// A spans is a Tracer that counts the spans that have begun and ended.
+// A spans is a Tracer that counts the spans that have begun, and those that have ended.
 type spans struct{ begun, ended atomic.Int32 }
 
 func (s *spans) Begin(http.Header, string, string, string) Span {

@@ -31,8 +31,9 @@ func TestDeepStateDoesNotPanicAtAPause(t *testing.T) {
 	}
 }
 
-// TestWhatWasHeldBackIsInTheTranscript: a dialect held a call back until the end of the run. The
-// call must be closed and must be in the snapshot. Otherwise the client would delete it.
+// TestWhatWasHeldBackIsInTheTranscript: a dialect held the events of a call back until the end of
+// the run. Holdpoint must close the call and add it to the snapshot. Otherwise the client would
+// delete the call.
 func TestWhatWasHeldBackIsInTheTranscript(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, asks)) })
 	g.dialect.end = func(n int, e translate.End) (translate.Result, error) {
@@ -96,9 +97,10 @@ func TestLargeFrameIsNotKept(t *testing.T) {
 	}
 }
 
-// TestResultUnderTheIDOfItsCall: if a call names no parent message, the client gives the message
-// with the call the id of the call. A result with the same messageId needs another one. Otherwise a
-// snapshot would have two messages with one id, and the client would keep only the last.
+// TestResultUnderTheIDOfItsCall: if a call names no parent message, the client makes a message for
+// the call and gives it the id of the call. If the result of the call has the same messageId,
+// Holdpoint must give the result another one. Otherwise a snapshot would have two messages with one
+// id, and the client would keep only the last.
 func TestResultUnderTheIDOfItsCall(t *testing.T) {
 	call := func(parent string) string {
 		return `{"type":"TOOL_CALL_START"` + parent + `,"toolCallId":"c1","toolCallName":"rm"}`

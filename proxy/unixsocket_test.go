@@ -14,7 +14,8 @@ import (
 )
 
 // TestForwardedForByAUnixSocket: a client of a unix socket has no address, so Holdpoint adds none
-// to X-Forwarded-For. It keeps the addresses that a proxy in front of it has added.
+// to X-Forwarded-For. A proxy before Holdpoint may have added addresses to this header. Holdpoint
+// must keep them.
 func TestForwardedForByAUnixSocket(t *testing.T) {
 	g := newRig(t, echo)
 	dir, err := os.MkdirTemp("", "hp") // the path of a socket must be short

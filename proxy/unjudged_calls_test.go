@@ -14,8 +14,8 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// A callFamily is a kind of backend that reads decisions in tool messages: how its stream asks, and
-// what it reads as a yes.
+// A callFamily is a kind of backend that reads decisions in tool messages. It describes how the
+// backend asks, and which messages the backend reads as a yes.
 type callFamily struct {
 	dialect string
 	options map[string]string
@@ -55,8 +55,9 @@ func callFamilies() map[string]callFamily {
 	}
 }
 
-// newFamilyRig returns a rig in front of a backend of the family f. serve returns the stream of its
-// n-th run. If named is true, the dialect is configured, else it is auto.
+// newFamilyRig returns a rig in front of a backend of the family f. The function serve returns the
+// events of the backend's n-th run. If named is true, the operator has named the dialect, otherwise
+// the dialect is auto.
 func newFamilyRig(t *testing.T, f callFamily, named bool, serve func(n int) []string, change ...func(*Options)) *rig {
 	t.Helper()
 	list := dialects.All()
@@ -75,7 +76,7 @@ func newFamilyRig(t *testing.T, f callFamily, named bool, serve func(n int) []st
 	return newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) { sendStream(w, streamOf(serve(n)...)) }, change...)
 }
 
-// asksOnce returns the stream of the n-th run of a backend that asks in its first run only.
+// asksOnce returns the events of the n-th run. The backend asks in its first run only.
 func (f callFamily) asksOnce(n int) []string {
 	if n == 1 {
 		return append([]string{started}, f.asks...)
@@ -91,7 +92,8 @@ func declares(name string) string {
 	return fmt.Sprintf(`,"tools":[{"name":%q,"description":"","parameters":{}}]`, name)
 }
 
-// arrived reports whether a request to the backend contains the tool message m1 with this content.
+// arrived reports whether body, a request to the backend, contains the tool message m1 with this
+// content.
 func arrived(body []byte, content string) bool {
 	found := false
 	gjson.GetBytes(body, "messages").ForEach(func(_, m gjson.Result) bool {
@@ -101,8 +103,8 @@ func arrived(body []byte, content string) bool {
 	return found
 }
 
-// resumeOf returns a resume that answers the question in stream with the payload. If payload is "",
-// it cancels.
+// resumeOf returns a resume array that answers the question in stream with the payload. If payload
+// is "", the resume array cancels the question.
 func resumeOf(stream, payload string) string {
 	id := textBetween(stream, `"interrupts":[{"id":"`, `"`)
 	if payload == "" {
@@ -117,8 +119,8 @@ func textBetween(text, from, to string) string {
 	return found
 }
 
-// ends returns functions that end the question of the stream asked, one for each way in which a
-// question can end.
+// ends returns one function for each way in which a question can end. The function ends the
+// question in the stream asked.
 func (f callFamily) ends(now *time.Time) map[string]func(g *rig, asked string) {
 	free := func(how store.EndKind) func(g *rig, _ string) {
 		return func(g *rig, _ string) {
@@ -152,9 +154,9 @@ func expiring(now *time.Time) func(*Options) {
 	}
 }
 
-// TestCallThatHasAskedIsHeld: however a question ended, the backend may still wait for its answer.
-// So no message about its call may reach the backend, even if the request declares the call's tool
-// as the client's.
+// TestCallThatHasAskedIsHeld: a question about a call has ended, in any way. The backend may still
+// wait for the answer. So Holdpoint must not send the backend a message about this call, even if
+// the request declares the call's tool as one of the client.
 func TestCallThatHasAskedIsHeld(t *testing.T) {
 	for family, f := range callFamilies() {
 		for _, named := range []bool{true, false} {
@@ -197,11 +199,11 @@ func TestCallThatHasAskedIsHeld(t *testing.T) {
 	}
 }
 
-// TestCallThatBeginsAgain: some models repeat the ids of calls. A stream of the thread begins a
-// call of a client's tool with the id of a call that had a question. If the question was answered,
-// the client's message about this call is a result of its own, and must reach the backend from
-// every replica. If the backend may still wait for the answer, the message must not reach it,
-// because it could be read as the answer.
+// TestCallThatBeginsAgain: some models repeat the ids of calls. A call had a question. Later, a
+// stream of the thread begins a second call with the same id, of a tool of the client. If the
+// question was answered, the client's message about the second call is the result of that call, and
+// every replica must send it to the backend. If the backend may still wait for the answer to the
+// question, no replica may send the message, because the backend could read it as the answer.
 func TestCallThatBeginsAgain(t *testing.T) {
 	again := []string{
 		`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"show","parentMessageId":"b1"}`,
@@ -219,7 +221,8 @@ func TestCallThatBeginsAgain(t *testing.T) {
 				answered := end == "approved" || end == "denied" || end == "cancelled" || end == "expired"
 				t.Run(fmt.Sprintf("%s, named %v, %s", family, named, end), func(t *testing.T) {
 					now := time.Now()
-					// runs of the backend, and the run that begins the call again
+					// runs counts the runs of the backend; later is the number of the run that
+					// begins the call again
 					var runs, later int
 					serve := func(int) []string {
 						runs++
@@ -227,7 +230,7 @@ func TestCallThatBeginsAgain(t *testing.T) {
 							return append([]string{started, `{"type":"RAW","event":{"event":"RunStarted"},"source":"agno"}`}, again...)
 						}
 						events := f.asksOnce(runs)
-						// these backends send the result of an approved call
+						// the backends that send the result of an approved call
 						if runs > 1 && (f.dialect == "agno" || f.dialect == "agent-framework") {
 							events = append([]string{started, `{"type":"TOOL_CALL_RESULT","messageId":"x1","toolCallId":"c1","content":"deleted"}`}, events[1:]...)
 						}
@@ -268,9 +271,9 @@ func TestCallThatBeginsAgain(t *testing.T) {
 	}
 }
 
-// TestCallThatBeginsAgainInTheResume: the resumed run itself makes a call of a client's tool with
-// the id of the call in question, alone or together with a further question. The client's result of
-// that call must reach the backend.
+// TestCallThatBeginsAgainInTheResume: a question about a call was answered. The resumed run makes a
+// second call with the same id, of a tool of the client. It may also ask a further question. The
+// client's result of the second call must reach the backend.
 func TestCallThatBeginsAgainInTheResume(t *testing.T) {
 	show := []string{
 		`{"type":"TOOL_CALL_RESULT","messageId":"x1","toolCallId":"c1","content":"deleted"}`,

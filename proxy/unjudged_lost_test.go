@@ -9,10 +9,10 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// TestDecisionAfterALostRecord: Holdpoint was restarted, and the backend may still wait. So a
-// message that a backend of some family reads as a decision must not reach it, unless the call is
-// known to have had no question. A plain result is sent. After a refusal, the next message is
-// answered.
+// TestDecisionAfterALostRecord: Holdpoint was restarted and has lost its record, and the backend
+// may still wait for an answer. So Holdpoint must not send it a message that some backend reads as
+// a decision, unless Holdpoint knows that the call had no question. Holdpoint sends plain results.
+// After a refusal, the client's next message must be answered.
 func TestDecisionAfterALostRecord(t *testing.T) {
 	for family, f := range callFamilies() {
 		for _, named := range []bool{true, false} {
@@ -63,9 +63,9 @@ func TestDecisionAfterALostRecord(t *testing.T) {
 	}
 }
 
-// TestDecisionBesideAnAnswer: the history contains a decision on an unknown call. It must not reach
-// the backend as a decision, neither in a run that answers another question, nor in the messages
-// that the record adds.
+// TestDecisionBesideAnAnswer: the history contains a decision on an unknown call. The decision must
+// not reach the backend. This must hold for a run that answers another question, and for the
+// messages that Holdpoint adds from the record.
 func TestDecisionBesideAnAnswer(t *testing.T) {
 	for family, f := range callFamilies() {
 		if f.dialect != "adk" && f.dialect != "tool-call" {
@@ -108,13 +108,13 @@ func TestDecisionBesideAnAnswer(t *testing.T) {
 	}
 }
 
-// inMemory makes a Holdpoint treat its store as one that a restart empties.
+// inMemory tells Holdpoint that a restart empties its store.
 func inMemory(o *Options) { o.StoreInMemory = true }
 
-// TestDecisionOnAToolOfTheClients: the request declares the call's tool as the client's. The
-// decision is sent if a stream of the thread left the call to the client. The record notes such
-// calls for restarts and for other replicas. The declaration alone is enough only while the dialect
-// is unknown and a restart may have lost the note.
+// TestDecisionOnAToolOfTheClients: a request contains a decision on a call, and declares the call's
+// tool as one of the client. Holdpoint sends the decision if a stream of the thread left the call
+// to the client. The record notes such calls for restarts and for other replicas. The declaration
+// alone is enough only while the dialect is unknown and a restart may have lost the note.
 func TestDecisionOnAToolOfTheClients(t *testing.T) {
 	shows := []string{
 		`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"show","parentMessageId":"a9"}`,
@@ -187,8 +187,9 @@ func TestDecisionOnAToolOfTheClients(t *testing.T) {
 	}
 }
 
-// TestCallsThatAClientMakesUp: a backend repeats the client's messages in a snapshot. A call in it
-// does not count as left to the client.
+// TestCallsThatAClientMakesUp: the client's messages contain a call, and the backend repeats these
+// messages in a snapshot. The repeated call does not count as a call that the backend left to the
+// client.
 func TestCallsThatAClientMakesUp(t *testing.T) {
 	f := callFamilies()["ADK"]
 	repeats := []string{started, `{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `,` + calls("show") + `]}`, finished}
@@ -200,9 +201,9 @@ func TestCallsThatAClientMakesUp(t *testing.T) {
 	}
 }
 
-// TestCallThatAsksIsNoLongerTheClients: some models repeat the ids of calls. A call was left to the
-// client, then a later call with the same id asked a question, and the record has forgotten that
-// question. A decision on the call must not reach the backend.
+// TestCallThatAsksIsNoLongerTheClients: some models repeat the ids of calls. The backend left a
+// first call to the client. Then a second call with the same id asked a question, and the record
+// has forgotten that question. A decision on this id must not reach the backend.
 func TestCallThatAsksIsNoLongerTheClients(t *testing.T) {
 	for family, f := range callFamilies() {
 		if f.dialect == "agent-framework" {
@@ -241,9 +242,9 @@ func TestCallThatAsksIsNoLongerTheClients(t *testing.T) {
 	}
 }
 
-// TestDecisionInAnOutage: open questions cannot be looked up, and runs are sent to the backend. A
-// message that some backend reads as a decision must not be sent, even if the request declares the
-// call's tool.
+// TestDecisionInAnOutage: the store is down, so Holdpoint cannot look up open questions. It still
+// sends runs to the backend. It must not send a message that some backend reads as a decision, even
+// if the request declares the call's tool.
 func TestDecisionInAnOutage(t *testing.T) {
 	for family, f := range callFamilies() {
 		for _, named := range []bool{true, false} {

@@ -9,16 +9,16 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// doubling returns a schema in which each level refers to the next one twice.
+// doubling returns a schema with many levels. Each level refers to the next level twice.
 func doubling(levels int, keyword, leaf string) string {
 	return `{"$ref":"#/$defs/0","$defs":{` + hostile.Many(levels, func(i int) string {
 		return fmt.Sprintf(`"%d":{"%s":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]}`, i, keyword, i+1, i+1)
 	}) + fmt.Sprintf(`,"%d":%s}}`, levels, leaf)
 }
 
-// TestWhatCannotBeJudgedIsRefused: a payload that cannot be validated is refused, and its question
-// stays open. After that, a correct answer must be accepted, or a cancel if the schema allows no
-// answer.
+// TestWhatCannotBeJudgedIsRefused: the client sends a payload that Holdpoint cannot validate.
+// Holdpoint must refuse it, and the question stays open. After that, Holdpoint must accept a
+// correct answer. If the schema allows no answer, it must accept a cancel.
 func TestWhatCannotBeJudgedIsRefused(t *testing.T) {
 	for _, tt := range []struct{ name, schema, payload, right string }{
 		{"a number that the library dies of", `{"type":"object","properties":{"amount":{"type":"number","minimum":1}}}`, `{"amount":1e9999999}`, `{"amount":7}`},

@@ -7,8 +7,8 @@ import (
 	"holdpoint/store"
 )
 
-// An openingStore is a store that calls the function open for each Ask. The function decides
-// whether the step is done, and what it returns.
+// An openingStore is a store that calls the function open for each step Ask. The function decides
+// whether the step is done, and which error the step returns.
 type openingStore struct {
 	store.Store
 	open func(done func() error) error
@@ -23,9 +23,10 @@ func (s *openingStore) Do(ctx context.Context, key store.Key, step store.Step) (
 	return done, err
 }
 
-// TestQuestionWithoutAReplyOfTheStore: the store did not reply, so the client does not get the
-// question. But the store may have saved it, and another client may have got it. So the question
-// stays open, and the same request sent again gets it. The backend must not get the request twice.
+// TestQuestionWithoutAReplyOfTheStore: the store does not reply when Holdpoint saves a question, so
+// the client does not get the question. But the store may have saved it, and another client may
+// have got it. So the question stays open. When the client sends the same request again, it gets
+// the question, and the backend must not get the request a second time.
 func TestQuestionWithoutAReplyOfTheStore(t *testing.T) {
 	s := &openingStore{open: func(done func() error) error { done(); return errDown }}
 	g := newRig(t, asksOnce, func(o *Options) { s.Store = o.Store; o.Store = s })

@@ -36,15 +36,15 @@ func TestTrailersOfWhatIsNoRunPass(t *testing.T) {
 	}
 }
 
-// TestBackendThatBreaksOffAnOrdinaryRunWasReached: if the backend breaks off before its response,
-// the code must be UPSTREAM_EOF, because the backend may have acted.
+// TestBackendThatBreaksOffAnOrdinaryRunWasReached: the backend breaks the connection off before it
+// responds. The client must get UPSTREAM_EOF, because the backend may have acted.
 func TestBackendThatBreaksOffAnOrdinaryRunWasReached(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { panic(http.ErrAbortHandler) })
 	wantTypes(t, g.do(input("t", "r", "")), "RUN_STARTED RUN_ERROR:UPSTREAM_EOF")
 }
 
-// TestLogsHoldNoQuery: the log must not contain the query of the client's or the operator's
-// address, because a query may contain keys.
+// TestLogsHoldNoQuery: the log must not contain the query of the client's request, nor that of the
+// backend's address, because a query may contain keys.
 func TestLogsHoldNoQuery(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { w.WriteHeader(404) })
 	g.h.opts.Upstream.RawQuery = "key=hunter2"
@@ -66,8 +66,9 @@ func TestDataWithoutASpaceGetsOneWhateverItSays(t *testing.T) {
 	}
 }
 
-// TestSloppyMediaTypeIsAStream: every client reads this media type as a stream, so Holdpoint must
-// do so too. Otherwise a claimed run would be in doubt because of a missing charset.
+// TestSloppyMediaTypeIsAStream: every client reads the media type "text/event-stream; charset" as a
+// stream, so Holdpoint must do so too. Otherwise a claimed run would be in doubt because the
+// charset has no value.
 func TestSloppyMediaTypeIsAStream(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		w.Header().Set("Content-Type", "text/event-stream; charset")
@@ -76,8 +77,9 @@ func TestSloppyMediaTypeIsAStream(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r", "")), "RUN_STARTED RUN_FINISHED")
 }
 
-// TestClientThatLeftIsNotLoggedAsAnErrorOfTheBackend: if the client leaves, the log line of the run
-// must say that, because operators count these lines.
+// TestClientThatLeftIsNotLoggedAsAnErrorOfTheBackend: the client leaves during a run. The log line
+// of the run must say so, and must not report an error of the backend, because operators count
+// these lines.
 func TestClientThatLeftIsNotLoggedAsAnErrorOfTheBackend(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		sendStream(w, streamOf(started))

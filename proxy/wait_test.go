@@ -21,7 +21,7 @@ import (
 )
 
 // twoReplicas returns two Handlers on one store. Their backend asks in the first run. In each later
-// run it sends hello, calls end, and then ends the run.
+// run it sends hello, calls the function end, and then ends the run.
 func twoReplicas(t *testing.T, end func(ctx context.Context), change ...func(*Options)) (b *bubble, first, second *mortal) {
 	t.Helper()
 	var o Options
@@ -51,9 +51,10 @@ func postTo(ctx context.Context, h http.Handler, body string) string {
 	return w.text()
 }
 
-// TestTheSameAnswersAtAnotherReplica: the same answers are sent to another replica while the first
-// run continues. The second request must wait, and get the same end with the ids of its own run.
-// The backend gets the answers once.
+// TestTheSameAnswersAtAnotherReplica: the first replica sends answers to the backend, and the
+// resumed run continues. Meanwhile a client sends the same answers to the second replica. This
+// request must wait, and get the end of the resumed run with the ids of its own run. The backend
+// must get the answers only once.
 func TestTheSameAnswersAtAnotherReplica(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, first, second := twoReplicas(t, func(context.Context) { time.Sleep(5 * time.Minute) }, func(o *Options) { o.Heartbeat = 15 * time.Second })
@@ -85,9 +86,9 @@ func TestTheSameAnswersAtAnotherReplica(t *testing.T) {
 	})
 }
 
-// TestWaitEndsWithTheLeaseOfADeadReplica: requests wait for the run of a replica that dies. When
-// its lease has lapsed, they must get RESUME_IN_DOUBT, because the outcome at the backend is
-// unknown.
+// TestWaitEndsWithTheLeaseOfADeadReplica: two requests wait for the run of a replica that dies.
+// When the lease of the dead replica has lapsed, both must get RESUME_IN_DOUBT, because the outcome
+// at the backend is unknown.
 func TestWaitEndsWithTheLeaseOfADeadReplica(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var goes atomic.Bool
@@ -120,8 +121,9 @@ func TestWaitEndsWithTheLeaseOfADeadReplica(t *testing.T) {
 	})
 }
 
-// TestWaitOutlastsABlipOfTheStore: a request that waits for the same answers survives a short
-// failure of the store. If the store stays away, the request ends with STORE_UNAVAILABLE.
+// TestWaitOutlastsABlipOfTheStore: a request has the same answers as a run that continues, and
+// waits for it. If the store fails for a short time, the request must continue to wait. If the
+// store stays away, the request must end with STORE_UNAVAILABLE.
 func TestWaitOutlastsABlipOfTheStore(t *testing.T) {
 	for away, want := range map[time.Duration]string{
 		5 * time.Second: "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED",
@@ -145,8 +147,9 @@ func TestWaitOutlastsABlipOfTheStore(t *testing.T) {
 	}
 }
 
-// TestWaitEndsWithClientAndDrain: a request that waits for the same answers ends when its client
-// leaves, or when its replica drains. Neither may change the run that it waits for.
+// TestWaitEndsWithClientAndDrain: a request has the same answers as a run that continues, and waits
+// for it. The wait ends when the request's client leaves, or when its replica drains. In both
+// cases, the other run must continue unchanged.
 func TestWaitEndsWithClientAndDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, first, second := twoReplicas(t, func(context.Context) { time.Sleep(5 * time.Minute) })
@@ -189,8 +192,8 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// TestWaitingRequestHoldsItsBodyOnly: a request that waits for the same answers may keep only its
-// body in memory, because many clients may wait for a long time.
+// TestWaitingRequestHoldsItsBodyOnly: a request that waits for a run with the same answers may keep
+// only its own body in memory, because many clients may wait for a long time.
 func TestWaitingRequestHoldsItsBodyOnly(t *testing.T) {
 	b := newBubble(t, endsAtOnce)
 	in, _, err := agui.ParseInput([]byte(input("t", "r", "")))
@@ -215,7 +218,7 @@ func TestWaitingRequestHoldsItsBodyOnly(t *testing.T) {
 }
 
 // TestRequestThatIsAlwaysTooLate: a store refuses each claim although the record allows it. The
-// request must try more and more slowly, so that it does not keep a processor busy.
+// request must wait longer after each try, so that it does not keep a processor busy.
 func TestRequestThatIsAlwaysTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		claims := 0
@@ -238,8 +241,9 @@ func TestRequestThatIsAlwaysTooLate(t *testing.T) {
 	})
 }
 
-// TestDoubtIsToldThoughItsCloseHasNoReply: if the store does not reply when a doubt is closed, the
-// client must get the doubt, even if the next request gets it again.
+// TestDoubtIsToldThoughItsCloseHasNoReply: answers are in doubt, and the store does not reply to
+// the step Close of their pause. The client must get RESUME_IN_DOUBT, even if the next request gets
+// RESUME_IN_DOUBT again.
 func TestDoubtIsToldThoughItsCloseHasNoReply(t *testing.T) {
 	const inDoubt, goesOn = "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_DOUBT", "RUN_STARTED RUN_FINISHED"
 	for name, test := range map[string]struct {

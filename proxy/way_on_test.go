@@ -19,16 +19,18 @@ import (
 	"holdpoint/translate/standard"
 )
 
-// sticky is an end function for a fakeDialect whose backend keeps the first answer to a question.
+// sticky is an end function for a fakeDialect. Its results say that the backend keeps the first
+// answer to a question.
 func sticky(n int, e translate.End) (translate.Result, error) {
 	res, err := (&fakeRun{d: &fakeDialect{}, n: n}).End(e)
 	res.Asked.KeepsFirstAnswer = len(res.Asked.Interrupts) > 0
 	return res, err
 }
 
-// TestDenialIsNotSentWhereTheBackendKeepsAnApproval: an approved action failed, the question
-// returned, and the answer is now no. The backend would carry out the earlier approval, so the no
-// must be refused. Neither an expiresAt that Holdpoint added nor the passing of time changes that.
+// TestDenialIsNotSentWhereTheBackendKeepsAnApproval: an answer approved an action, the action
+// failed, and the backend asked the question again. The second answer is a no. The backend would
+// carry out the first answer, so Holdpoint must refuse the no. Neither an expiresAt that Holdpoint
+// added nor the passing of time changes that.
 func TestDenialIsNotSentWhereTheBackendKeepsAnApproval(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -94,7 +96,8 @@ const (
 	hexB = "4862c319b88d5956a0281691b087388b"
 )
 
-// onInterrupt returns LangGraph's announcement of an interrupt. If id is "", it has no rawEvent.
+// onInterrupt returns the event by which LangGraph announces an interrupt. If id is "", the event
+// has no rawEvent.
 func onInterrupt(id, value string) string {
 	raw := ""
 	if id != "" {
@@ -105,9 +108,9 @@ func onInterrupt(id, value string) string {
 
 func commandOf(value string) string { return `,"forwardedProps":{"command":{"resume":` + value + `}}` }
 
-// TestEqualClickInTheOldFormDoesNotAnswerTheNextQuestion: an answer in command.resume names no id.
-// Of two equal answers, the second waits while the first one runs. That run asks another question.
-// The second answer must not answer it.
+// TestEqualClickInTheOldFormDoesNotAnswerTheNextQuestion: a client sends two equal answers in
+// command.resume, which contains no id. The second answer waits while the run of the first one
+// continues. That run asks another question. The second answer must not answer this new question.
 func TestEqualClickInTheOldFormDoesNotAnswerTheNextQuestion(t *testing.T) {
 	for name, dialect := range map[string]func(*Options){
 		"langgraph": langGraph,
@@ -162,7 +165,7 @@ func asksAbout(w http.ResponseWriter, _ *http.Request, n int) {
 	sendStream(w, streamOf(started, finished))
 }
 
-// withPayloadMessage returns a resume as CopilotKit sends it: its history contains the payload
+// withPayloadMessage returns a resume as CopilotKit sends it. Its history contains the payload
 // again, as the result of the call.
 func withPayloadMessage(payload string) string {
 	return `{"threadId":"t","runId":"r2","messages":[` + oldUser +
@@ -171,8 +174,8 @@ func withPayloadMessage(payload string) string {
 		`"resume":[{"interruptId":"n1~id1","status":"resolved","payload":` + payload + `}]}`
 }
 
-// TestPayloadMessageIsNoNewMessage: whatever the payload is, the message that repeats it is part of
-// the answer, not a new message.
+// TestPayloadMessageIsNoNewMessage: a client sends an answer, and also a message that repeats its
+// payload. Whatever the payload is, the message is part of the answer, not a new message.
 func TestPayloadMessageIsNoNewMessage(t *testing.T) {
 	for _, payload := range []string{`{"approved":true}`, `{"name":"Bob"}`, `"Bob"`, `true`} {
 		t.Run(payload, func(t *testing.T) {
@@ -192,8 +195,8 @@ func TestPayloadMessageIsNoNewMessage(t *testing.T) {
 	}
 }
 
-// TestExpiredQuestionThatCannotBeCancelledHasAWayOn: after its expiry a question accepts only
-// "cancelled", and the backend accepts no cancel. The thread must continue nevertheless.
+// TestExpiredQuestionThatCannotBeCancelledHasAWayOn: a question has expired, so it accepts only
+// "cancelled", but its backend accepts no cancel. The thread must continue nevertheless.
 func TestExpiredQuestionThatCannotBeCancelledHasAWayOn(t *testing.T) {
 	for name, asked := range map[string]string{
 		"a review without reject":   onInterrupt(hexA, `{"action_requests":[{"name":"f","args":{}}],"review_configs":[{"action_name":"f","allowed_decisions":["approve","edit"]}]}`),
@@ -235,7 +238,7 @@ func TestQuestionsThatCannotBeAnsweredHaveAWayOn(t *testing.T) {
 }
 
 // wantAWayOn cancels the client's questions, then sends a message, and checks that the backend gets
-// it.
+// the message.
 func wantAWayOn(t *testing.T, g *rig) {
 	t.Helper()
 	rec, _ := g.store.Load(t.Context(), recordKey("/", "t"), "")
@@ -250,9 +253,9 @@ func wantAWayOn(t *testing.T, g *rig) {
 	}
 }
 
-// TestEchoOfMastraDoesNotPassToALangGraph: an answer with an echo of Mastra's question must not
-// reach a LangGraph. That must hold even if the newest result is the tombstone of a sticky pause,
-// which has the questions but not the dialect.
+// TestEchoOfMastraDoesNotPassToALangGraph: a client sends an answer with an echo of a question of
+// Mastra. The answer must not reach a LangGraph backend. That must hold even if the newest result
+// in the record is the tombstone of a sticky pause, which has the questions but not the dialect.
 func TestEchoOfMastraDoesNotPassToALangGraph(t *testing.T) {
 	for _, wait := range []time.Duration{0, 2 * time.Hour} {
 		t.Run(fmt.Sprint("after ", wait), func(t *testing.T) {

@@ -106,8 +106,8 @@ func (w *world) says(req *http.Request, mode string) *http.Response {
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(out)), Request: req, ProtoMajor: 1, ProtoMinor: 1}
 }
 
-// took checks answers that have reached the backend. They must answer the whole claimed pause, as
-// the client or the desk decided.
+// took checks the answers that have reached the backend. Together they must answer all questions of
+// the claimed pause, and each answer must be the one that the client or the desk gave.
 func (w *world) took(answers []gjson.Result, rec store.Record) {
 	if rec.State != store.Claimed || rec.Pause == nil || len(answers) != len(rec.Pause.Interrupts) {
 		w.violates("answers reached the backend that are not a whole claimed pause")
@@ -140,8 +140,8 @@ func (w *world) took(answers []gjson.Result, rec store.Record) {
 	}
 }
 
-// carryOut acts as a backend that keeps the first answer to a question until the run with it ends
-// well.
+// carryOut acts as a backend that keeps the first answer to a question until a run with that answer
+// succeeds.
 func (w *world) carryOut(answer string) {
 	if w.kept != "" && w.kept != answer {
 		w.violates("the backend carried out %s, and the answer was %s", w.kept, answer)
@@ -152,9 +152,9 @@ func (w *world) carryOut(answer string) {
 	}
 }
 
-// takesLong lets the backend take longer than a lease that is not renewed. After the lease, the
-// other replica gets an ordinary run twice. If the answers are in doubt, one of the two must report
-// it.
+// takesLong lets the backend take longer than a lease that is not renewed. After the lease, it
+// sends the other replica two ordinary runs. If the answers are in doubt, one of these runs must
+// report it.
 func (w *world) takesLong() {
 	mode, last, pending, at, plan := w.mode, w.last, w.pending, w.at, w.plan
 	w.sleep(LeaseTime + time.Second)
@@ -185,8 +185,9 @@ func (w *world) whileAlone() {
 	w.inside, w.mode, w.last, w.pending, w.at, w.plan = false, mode, last, pending, at, plan
 }
 
-// whileClaimed sends requests while a resume is at the backend. They must not reach the backend. If
-// the other replica gets the same answers, it waits for the end of the resume.
+// whileClaimed sends requests while a resume is at the backend. These requests must not reach the
+// backend. A request with the same answers at the other replica must wait for the end of the
+// resume.
 func (w *world) whileClaimed() {
 	mode, last, pending, called, at, plan := w.mode, w.last, w.pending, w.called, w.at, w.plan
 	w.inside, w.plan = true, nil
@@ -214,7 +215,7 @@ func (w *world) whileClaimed() {
 	if now.Pause == nil || !now.Pause.Decided() { // otherwise they would wait for this run
 		bodies = append(bodies, w.body("", false), w.body("", true))
 	}
-	// the thread of the question is busy too
+	// a request to the thread of the question must be refused too, because that thread is busy
 	if thread := w.thread; thread != "" && (now.Pause == nil || !now.Pause.Decided()) {
 		w.thread = ""
 		bodies = append(bodies, w.body("", false), w.body("", true))

@@ -19,11 +19,11 @@ import (
 	"holdpoint/store"
 )
 
-// This file has the steps of a world that happen at the desk and without the client, and counts
-// what they led to.
+// This file has the steps of a world that happen at the desk or without the client. It counts the
+// outcomes of these steps.
 
-// A happenings counts the cases that occurred in the sequences, so that a test can check that each
-// case occurred.
+// A happenings counts how often each case occurred in the sequences of a test, so that the test can
+// check that each case occurred.
 type happenings map[string]int
 
 func (h happenings) add(what string) { h[what]++ }
@@ -37,8 +37,8 @@ func (h happenings) told(stream string) {
 	}
 }
 
-// atTheDesk returns the cases that must occur in the sequences of a test: each way to decide, each
-// way to send a decision, and each end.
+// atTheDesk returns the cases that must occur in the sequences of a test. They are the ways to
+// decide, the ways to send a decision, and the outcomes.
 func atTheDesk() []string {
 	list := []string{
 		"decided as a whole", "decided in part", "decided too late", "decided otherwise", "decided twice", "decided and the store stumbled",
@@ -55,8 +55,8 @@ func atTheDesk() []string {
 	return list
 }
 
-// elsewhere decides questions of the open pause at the desk. approve maps their ids to yes (true)
-// or no.
+// elsewhere decides questions of the open pause at the desk. approve maps the id of each question
+// to true for a yes, or to false for a cancel. Questions without an entry are not decided.
 func (w *world) elsewhere(approve map[string]bool) {
 	rec := w.record()
 	if rec.State != store.Open {
@@ -153,7 +153,7 @@ func (w *world) looks(mode string) {
 	}
 }
 
-// goesByItself runs do at a replica, without a client.
+// goesByItself calls do with a replica. No client takes part.
 func (w *world) goesByItself(mode string, do func(m *mortal)) {
 	before := w.record()
 	w.mode, w.own = mode, true
@@ -174,8 +174,8 @@ func (w *world) goesByItself(mode string, do func(m *mortal)) {
 	w.revive(m)
 }
 
-// whileCarried makes the other replica send the same decisions while they are at the backend. They
-// must not reach it again.
+// whileCarried is called while the decisions of the desk are at the backend. It makes the other
+// replica send the same decisions. They must not reach the backend a second time.
 func (w *world) whileCarried() {
 	called := w.called
 	if err := w.replicas[1-w.at].Carry(context.Background(), recordKey("/", "t")); err == nil {
@@ -217,7 +217,7 @@ func (w *world) noteCarried(rec store.Record) {
 	}
 }
 
-// frees gives the open pause up at the desk. Nothing may reach the backend.
+// frees gives up the open pause at the desk. This must send nothing to the backend.
 func (w *world) frees() {
 	rec := w.record()
 	if rec.Pause == nil {

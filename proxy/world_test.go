@@ -39,7 +39,7 @@ type world struct {
 	finish   bool // a run continues although its client has left
 	apart    bool // the backend gets new messages in a request after the answers
 
-	// The state of the client.
+	// The fields up to got are the state of the client.
 	pending []string // the questions it shows; only a RUN_FINISHED without interrupts empties it
 	lists   [][]string
 	history []string
@@ -57,7 +57,7 @@ type world struct {
 	slow   bool  // the backend is slow with answers, and meanwhile a request comes
 	plan   *plan // what goes wrong; nil: nothing
 
-	// The state of the backend.
+	// The fields up to plainRuns are the state of the backend.
 	mode      string
 	called    int
 	kept      string // the answer that a sticky backend keeps, or ""
@@ -66,7 +66,7 @@ type world struct {
 	looking   bool   // that request was begun by looks
 	plainRuns int
 
-	// What really happened, for the checks.
+	// The following fields record what really happened, for the checks.
 	approved  map[string]bool // ids of questions that the client has ever approved
 	cancelled map[string]bool // ids of questions that it has ever cancelled
 	told      map[string]bool // ids of questions that it has ever got
@@ -126,8 +126,8 @@ func (w *world) restart(at int) {
 	w.replicas[at] = m
 }
 
-// A plan says which steps of the replicas fail: the step number from, counted from 1, and the
-// following ones, many steps in all.
+// A plan says which steps of the replicas fail. The first is the step with the number from, counted
+// from 1. many is the number of consecutive steps that fail.
 type plan struct {
 	from, many int
 	done       bool // the steps are done nevertheless
@@ -138,7 +138,7 @@ type plan struct {
 	hits int
 }
 
-// hit returns how many steps the plan has made fail.
+// hit returns the number of steps that have failed because of the plan.
 func (p *plan) hit() int {
 	if p == nil {
 		return 0
@@ -186,8 +186,8 @@ func (w *world) dialect() *fakeDialect {
 	return &fakeDialect{begin: takesNew}
 }
 
-// takesNew is a begin function for a fakeDialect. It sends new messages together with the answers,
-// as dialects with the interrupt outcome do.
+// takesNew is a begin function for a fakeDialect. The dialect sends new messages together with the
+// answers, as dialects with the interrupt outcome do.
 func takesNew(r *translate.Request) (translate.Out, error) {
 	out := translate.Out{TakesNew: true}
 	if r.Pause.ID != "" {
@@ -196,8 +196,8 @@ func takesNew(r *translate.Request) (translate.Out, error) {
 	return out, nil
 }
 
-// sendsNewApart returns a fakeDialect that sends new messages in another request, after the
-// answers.
+// sendsNewApart returns a fakeDialect that sends the answers in a first request, and new messages
+// in a second one.
 func sendsNewApart() *fakeDialect {
 	brought := 0
 	return &fakeDialect{
@@ -253,7 +253,8 @@ func (w *world) again(mode string) {
 	}
 }
 
-// decide answers the questions ids. approve has the answer to each: true is a yes, false a cancel.
+// decide answers the questions in ids. approve[n] is the answer to ids[n]: true is a yes, false a
+// cancel.
 func (w *world) decide(ids []string, approve []bool, fresh bool, mode string) {
 	var entries []string
 	for n, id := range ids {
@@ -268,7 +269,7 @@ func (w *world) decide(ids []string, approve []bool, fresh bool, mode string) {
 	w.send(w.body(resumeWith(entries...), fresh), mode)
 }
 
-// beside calls do while the client's history also contains messages. Afterwards it removes them.
+// beside adds messages to the client's history, calls do, and removes them again.
 func (w *world) beside(messages []string, do func()) {
 	honest := w.history
 	w.history = append(slices.Clone(honest), messages...)
@@ -324,9 +325,9 @@ func (w *world) send(body, mode string) string {
 	return got
 }
 
-// awaitSecond waits for the same answers at the other replica, whatever happened to the first
-// request. If the claim of the first request was released, the second one sends the answers to the
-// backend.
+// awaitSecond waits for the request with the same answers at the other replica, whatever happened
+// to the first request. If the claim of the first request was released, the second request sends
+// the answers to the backend.
 func (w *world) awaitSecond() {
 	plan := w.plan
 	w.inside, w.plan = true, nil
@@ -336,9 +337,9 @@ func (w *world) awaitSecond() {
 	w.inside, w.plan = false, plan
 }
 
-// handOver is called before and after the client's goroutine waits. Other goroutines work only
-// while it waits, each step under mu. By locking mu, handOver shows that order to the race
-// detector.
+// handOver is called before and after the client's goroutine waits. Only while that goroutine
+// waits, other goroutines work, and they hold mu during each step. handOver locks mu to show this
+// order to the race detector.
 func (w *world) handOver() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -416,7 +417,8 @@ func (w *world) checkTold(body, got string) {
 	}
 }
 
-// checkSuccess checks that an approval has reached the backend if its response contains no error.
+// checkSuccess checks the response got to a request with approvals. If the response contains no
+// error, each approval must have reached the backend.
 func (w *world) checkSuccess(body, got string) {
 	if strings.Contains(got, "RUN_ERROR") || strings.Contains(got, `"refusal"`) {
 		return
@@ -457,7 +459,7 @@ func (w *world) check() {
 	}
 }
 
-// goesOn sends a new message that also cancels the client's questions, until the backend gets it.
+// goesOn sends new messages, which also cancel the client's questions, until the backend gets one.
 // First it waits until each claim of a dead replica has lapsed.
 func (w *world) goesOn() {
 	w.plan = nil

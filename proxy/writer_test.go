@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// TestDeadlineOfARunIsNotTheNextRequests: a reused connection may have the write deadline of an
-// earlier run, which has passed. Holdpoint must remove it before it writes anything.
+// TestDeadlineOfARunIsNotTheNextRequests: a reused connection may still have the write deadline of
+// an earlier run, and this deadline has passed. Holdpoint must remove the deadline before it writes
+// the next response.
 func TestDeadlineOfARunIsNotTheNextRequests(t *testing.T) {
 	g := newRig(t, echo)
 	for name, req := range map[string]*http.Request{
@@ -39,8 +40,9 @@ func (d *deadlines) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// TestStreamOfAClientThatIsGoneIsAborted: if the client is gone, Holdpoint must abort its stream,
-// as ReverseProxy does. If net/http ended the stream in the ordinary way, that could take forever.
+// TestStreamOfAClientThatIsGoneIsAborted: if the client is gone, Holdpoint must abort the response,
+// as ReverseProxy does. If it let net/http end the response in the ordinary way, that could take
+// forever.
 func TestStreamOfAClientThatIsGoneIsAborted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, asksFirst(nil))

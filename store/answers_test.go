@@ -7,8 +7,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestAnswers: a digest of answers contains the digest of each answer by its question, whatever
-// characters the question ids contain.
+// TestAnswers: the digest of several answers is made from the digest of each answer. From it, the
+// digest of each answer can be read by the id of its question, whatever characters the ids contain.
 func TestAnswers(t *testing.T) {
 	ids := []string{"a", "a b", "a\nb", "a\nb c", "", "\n", " ", `a","b`, `["a","b"]`, "a\r\nb d1", "\x00", "é\u2028"}
 	var list []store.AnswerDigest
@@ -31,7 +31,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestSameAnswers compares digests of answers, also those of older records.
+// TestSameAnswers checks how digests of answers are compared, including digests in older records.
 func TestSameAnswers(t *testing.T) {
 	of := func(pairs ...string) string {
 		var list []store.AnswerDigest

@@ -40,9 +40,9 @@ func TestContract(t *testing.T) {
 	}, storetest.Unbounded)
 }
 
-// TestUnsentOutlivesItsRow: a row is forgotten while it has notices to send. Its entry in the list
-// of unsent notices remains, because the file has that list separately. The next Take must remove
-// the entry.
+// TestUnsentOutlivesItsRow: the store forgets a row that still has notices to send. The row's entry
+// in the list of unsent notices remains, because the file keeps that list separately. The next Take
+// must remove the entry.
 func TestUnsentOutlivesItsRow(t *testing.T) {
 	now := time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC)
 	o := bolt.Options{Now: func() time.Time { return now }}

@@ -24,7 +24,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// childFile is the variable with the file of the process that TestKilled kills.
+// childFile is the environment variable with the path of the file that the process uses which
+// TestKilled kills.
 const childFile = "HOLDPOINT_TEST_BOLT_FILE"
 
 func TestMain(m *testing.M) {
@@ -41,8 +42,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child pauses, claims and finishes without end on several threads concurrently, so that steps
-// share transactions. It prints each step before the step begins and after it has returned.
+// child opens, claims and finishes pauses on several threads concurrently until it is killed, so
+// that steps share transactions. It prints each step twice: before the step begins and after the
+// step has returned.
 func child(path string) int {
 	s, err := bolt.Open(path, bolt.Options{Options: engine.Options{Sweep: -1}, LockTimeout: 10 * time.Second})
 	if err != nil {
@@ -63,8 +65,8 @@ func child(path string) int {
 	return 1
 }
 
-// pass opens a pause on a thread, claims it and finishes it. First it ends a pause of an earlier
-// round.
+// pass opens a pause on a thread, claims it and finishes it. Before that, it ends the pause that an
+// earlier round may have left.
 func pass(s store.Store, key store.Key, id string) error {
 	rec, err := s.Load(context.Background(), key, "")
 	switch { // the state from an earlier round
@@ -99,7 +101,7 @@ func bigPause(id string) agui.Pause {
 }
 
 // TestKilled: after a kill -9 at any instruction, the file must contain every step that had
-// returned. A step that was running is done completely or not at all.
+// returned. A step that had begun and not returned must be done completely or not at all.
 func TestKilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	rounds := 12

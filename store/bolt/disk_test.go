@@ -20,13 +20,15 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// diskFile is the variable with the file of the process that TestDiskWithoutRoom starts.
+// diskFile is the environment variable with the path of the file that the process uses which
+// TestDiskWithoutRoom starts.
 const diskFile = "HOLDPOINT_TEST_BOLT_DISK"
 
-// TestDiskWithoutRoom: on a full disk a pause cannot be saved, which must be an error. Saved pauses
-// stay and can be answered. When the disk has room again, everything works again. The test limits
-// the size of files in place of a full disk, because the kernel then refuses the same writes. The
-// limit applies to a whole process, so the test starts one.
+// TestDiskWithoutRoom: the disk is full, so a pause cannot be saved, and the step must return an
+// error. Pauses saved before must stay and must be answerable. When the disk has room again,
+// everything must work again. Instead of filling a disk, the test limits the size of files, because
+// the kernel then refuses the same writes. The limit applies to a whole process, so the test starts
+// one.
 func TestDiskWithoutRoom(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), diskFile+"="+filepath.Join(t.TempDir(), "state.db"))

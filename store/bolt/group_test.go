@@ -46,8 +46,8 @@ func (f *file) transactions() (n int) {
 	return n
 }
 
-// together makes changes concurrently, and returns the number of transactions that they took. The
-// first change waits for the file, and the other changes arrive meanwhile.
+// together makes changes concurrently, and returns the number of transactions that they took. While
+// the first change waits for the file, the other changes arrive.
 func (f *file) together(changes ...func()) int {
 	f.Helper()
 	before := f.transactions()
@@ -181,9 +181,9 @@ func TestTogether(t *testing.T) {
 	})
 }
 
-// TestTogetherWithAPanic: if a change panics, the caller that writes the transaction panics too.
-// The callers of the other changes in that transaction get an error, because their result is
-// unknown. The file accepts later changes.
+// TestTogetherWithAPanic: several callers make changes in one transaction, and one change panics.
+// The caller that writes the transaction must panic too. The callers of the other changes must get
+// an error, because the results of their changes are unknown. The file must accept later changes.
 func TestTogetherWithAPanic(t *testing.T) {
 	f := newFile(t)
 	var mu sync.Mutex
@@ -216,8 +216,8 @@ func TestTogetherWithAPanic(t *testing.T) {
 	}
 }
 
-// BenchmarkLone compares a single change in a group with the same change made by bbolt directly. It
-// reports the median of each, in µs.
+// BenchmarkLone makes the same change in two ways: alone in a group, and by bbolt directly. It
+// reports the median time of each way, in µs.
 func BenchmarkLone(b *testing.B) {
 	f := newFile(b)
 	change := func(tx *bbolt.Tx) (bool, error) {

@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// version is the member of a head that names its format.
+// version is the member of a record's head that contains the version of the record's format.
 var version = fmt.Appendf(nil, `"version":%d`, store.Version)
 
 // start is the initial time of the tests' clock.
@@ -59,8 +59,8 @@ func asking(id string) agui.Pause {
 	}
 }
 
-// TestRecordIsReadWithoutLoss: a record is written in the format of the golden files. Reading it
-// from these files must lose nothing.
+// TestRecordIsReadWithoutLoss: the store must write a record in the format of the golden files, and
+// must read the record from these files without loss.
 func TestRecordIsReadWithoutLoss(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{})
@@ -84,8 +84,8 @@ func TestRecordIsReadWithoutLoss(t *testing.T) {
 	u.isGolden(t, "decided")
 }
 
-// isGolden compares the record "k" with golden files, and checks that reading it from them gives
-// the same record.
+// isGolden compares the record "k" with the golden files, and checks that the store reads the same
+// record from the golden files.
 func (u *under) isGolden(t *testing.T, name string) {
 	t.Helper()
 	ctx := t.Context()
@@ -137,8 +137,8 @@ func asJSON(t testing.TB, v any) string {
 	return string(b)
 }
 
-// TestRecordWithALowerNumberIsRead: a record with a lower version is from before the first release.
-// It must be readable, and the next step writes the current version.
+// TestRecordWithALowerNumberIsRead: a record with a lower version number is from before the first
+// release. The store must be able to read it, and the next step must write the current version.
 func TestRecordWithALowerNumberIsRead(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{})
@@ -154,8 +154,9 @@ func TestRecordWithALowerNumberIsRead(t *testing.T) {
 	}
 }
 
-// TestNewerRecordIsLeftAlone: a binary must not drop parts of a record that it does not know. So no
-// step may write such a record, and no step may treat its thread as one without a question.
+// TestNewerRecordIsLeftAlone: a newer binary wrote a record with parts that this binary does not
+// know. This binary must not drop them. So no step may write such a record, and no step may treat
+// its thread as one without a question.
 func TestNewerRecordIsLeftAlone(t *testing.T) {
 	for name, change := range map[string]func(r *mapRow){
 		"a newer format": func(r *mapRow) {
@@ -227,8 +228,8 @@ func TestKeysAreRotated(t *testing.T) {
 	}
 }
 
-// TestLoadSealsWithTheNewestKey: each load of a record encrypts it with the newest key. So an old
-// key can be removed after the retention, even if a thread is in use for longer.
+// TestLoadSealsWithTheNewestKey: each load of a record must encrypt it with the newest key. Then
+// the operator can remove an old key after the retention, even if a thread is in use for longer.
 func TestLoadSealsWithTheNewestKey(t *testing.T) {
 	k1, k2 := "k1:"+testKey(1), "k2:"+testKey(2)
 	for name, tt := range map[string]struct{ before, both string }{
@@ -263,8 +264,9 @@ func TestLoadSealsWithTheNewestKey(t *testing.T) {
 	}
 }
 
-// TestUnguardedChanges: a change that the replicas did not confirm must fail with ErrNotGuarded. If
-// the change was a claim, its answers were not sent, so they can be given again.
+// TestUnguardedChanges: if the replicas of the table do not confirm a change, the step must fail
+// with ErrNotGuarded. If the step was a Claim, its answers were not sent, so the client can give
+// them again.
 func TestUnguardedChanges(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{})
@@ -305,7 +307,8 @@ func TestUnguardedChanges(t *testing.T) {
 }
 
 // TestQuestionIsSafeBeforeItIsTold: a question that a client got must be answerable even after a
-// failover. So no client may get it before the replicas have it, whichever step wrote it.
+// failover. So no client may get a question before the replicas have it, whichever step wrote the
+// question.
 func TestQuestionIsSafeBeforeItIsTold(t *testing.T) {
 	finished := store.Result{EndKind: store.Finished}
 	for name, ask := range map[string]func(u *under, s *Store, p string) error{
@@ -366,8 +369,8 @@ func TestQuestionIsSafeBeforeItIsTold(t *testing.T) {
 	}
 }
 
-// TestLeaseIsRenewedInTheHeadAlone: a lease is renewed often, so a renewal must not write the pause
-// and the snapshots again.
+// TestLeaseIsRenewedInTheHeadAlone: a lease is renewed often. So a renewal must write only the head
+// of the record, not the pause and the snapshots.
 func TestLeaseIsRenewedInTheHeadAlone(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{})
@@ -398,7 +401,8 @@ func TestLeaseIsRenewedInTheHeadAlone(t *testing.T) {
 	}
 }
 
-// TestSweep: an open thread that is not used must be ended, and later forgotten.
+// TestSweep: a thread is open and nobody uses it. A sweep must end its pause, and a later sweep
+// must forget the thread.
 func TestSweep(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{PauseRetention: 30 * time.Hour, ReplayTTL: time.Hour})
@@ -414,7 +418,7 @@ func TestSweep(t *testing.T) {
 			t.Errorf("%d rows, want %d", n, want)
 		}
 	}
-	// Sweep asks for the rows that are due by the machine's clock
+	// Sweep uses the machine's clock to find the rows that are due.
 	u.now = time.Now().Add(-time.Hour)
 	u.Sweep(ctx)
 	count(2)
@@ -431,8 +435,9 @@ func TestSweep(t *testing.T) {
 	count(0)
 }
 
-// TestSweepPassesWhatCannotBeRead: a sweep leaves records alone that it cannot read. They must not
-// prevent it from ending or forgetting other records, even those after them in the list.
+// TestSweepPassesWhatCannotBeRead: a sweep must not change records that it cannot read. They must
+// not prevent the sweep from ending or forgetting other records, including those that follow in the
+// list.
 func TestSweepPassesWhatCannotBeRead(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{PauseRetention: 30 * time.Hour, ReplayTTL: time.Hour})
@@ -447,7 +452,7 @@ func TestSweepPassesWhatCannotBeRead(t *testing.T) {
 	if _, err := u.Load(ctx, "owned", "alice"); err != nil {
 		t.Fatal(err)
 	}
-	// Sweep asks for the rows that are due by the machine's clock
+	// Sweep uses the machine's clock to find the rows that are due.
 	u.now = time.Now().Add(-time.Hour)
 	u.Sweep(ctx)
 	u.Sweep(ctx)
@@ -481,8 +486,8 @@ func TestThreadInUseStays(t *testing.T) {
 	}
 }
 
-// TestFull: the limit on open threads applies to the threads of all replicas. Only threads that
-// another replica opened within the last seconds may be missing in the count.
+// TestFull: the limit on open threads applies to the open threads of all replicas together. The
+// count may only lack threads that another replica opened within the last seconds.
 func TestFull(t *testing.T) {
 	ctx := t.Context()
 	u := newUnder(t, Options{Entries: 3})
@@ -520,8 +525,9 @@ func TestBrokenTable(t *testing.T) {
 	}
 }
 
-// TestClockThatGoesBack: a failover leads to a server whose clock is behind. If the process of a
-// claim has died, its lease must still lapse in time. If it lives, it can renew the lease.
+// TestClockThatGoesBack: a failover leads to a server whose clock is behind. If the process that
+// holds a claim has died, the claim's lease must still lapse in time. If the process lives, it must
+// be able to renew the lease.
 func TestClockThatGoesBack(t *testing.T) {
 	const lease = 30 * time.Second
 	for _, dead := range []bool{true, false} {

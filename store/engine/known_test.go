@@ -51,7 +51,7 @@ func TestBytesOfTheTableCount(t *testing.T) {
 				t.Errorf("%s: %v, error %v", name, rec, err)
 			}
 		}
-		// A head of another revision must not be used with this body.
+		// The store must not use a head of another revision with this body.
 		a.Body = was
 		var h head
 		plain, err := keys.open(sealContext("a", "head"), a.Head)

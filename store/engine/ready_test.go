@@ -65,9 +65,9 @@ func TestReadyHangs(t *testing.T) {
 	})
 }
 
-// TestReadyUnless: an error for which the function refused returns true ends the tries only if the
-// first try returns it. Later it is treated like any other error, even if no caller waited for the
-// first try.
+// TestReadyUnless: the function refused returns true for an error. If the first try returns this
+// error while the caller waits, AwaitUnless must return it and make no more tries. If the first try
+// returns it later, or if another try returns it, the error must be treated like any other error.
 func TestReadyUnless(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away, wrong := errors.New("away"), errors.New("the wrong one")

@@ -43,8 +43,9 @@ func ringOf(t testing.TB, text string) Ring {
 	return r
 }
 
-// TestRingOpens: an encrypted part can be read only with its key, under its own key and name, and
-// if it is complete. Otherwise the error must say what to do.
+// TestRingOpens: an encrypted part can be read only if it is complete, if the ring has its
+// encryption key, and if it is read as the same part of the same record. Otherwise the error must
+// say what to do.
 func TestRingOpens(t *testing.T) {
 	k1, k2 := "k1:"+testKey(1), "k2:"+testKey(2)
 	plain, place := []byte(`{"version":1}`), sealContext("a", "head")

@@ -68,8 +68,8 @@ type mapTable struct {
 	unguarded bool  // the replicas do not confirm the change
 	broken    error // the error that every call returns
 	blind     bool  // Write does not compare the revision
-	// breaks, if set, is called for each Write. It returns whether the connection breaks before the
-	// write, and whether it breaks after it.
+	// breaks, if not nil, is called for each Write. Its first result reports whether the connection
+	// breaks before the write, the second one whether it breaks after the write.
 	breaks func() (before, behind bool)
 }
 
@@ -176,7 +176,7 @@ func (m *mapTable) List(_ context.Context, q store.Query, after cursor.Cursor) (
 	return rows, nil
 }
 
-// the rows contain the list themselves
+// the rows themselves are the list, so there is no entry to remove
 func (m *mapTable) Unlist(context.Context, store.Key) error { return nil }
 
 func (m *mapTable) Open(context.Context) (int, error) {

@@ -11,9 +11,9 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// A slowTable is a mapTable on which a claim fails at first, because the replicas do not confirm
-// it. It delays the change that undoes the claim. The caller gives up before that, and a test
-// applies the change later or not at all.
+// A slowTable is a mapTable for tests in which a claim fails, because the replicas do not confirm
+// it. Then the store makes a change that undoes the claim. The slowTable delays this change until
+// the caller has given up. The test applies the change later, or not at all.
 type slowTable struct {
 	*mapTable
 	held func() (bool, error) // applies the delayed change; nil: there is none
@@ -28,9 +28,9 @@ func (s *slowTable) Write(ctx context.Context, key store.Key, c Change) (bool, e
 	return false, ctx.Err()
 }
 
-// TestUndoThatIsLate: a claim that the replicas did not confirm is undone within the time of its
-// caller. If the change that undoes it arrives too late, it must not end the same claim, which was
-// made again meanwhile and confirmed.
+// TestUndoThatIsLate: a claim fails because the replicas do not confirm it. The store undoes it,
+// but the change that does so is late. Meanwhile the caller makes the same claim again, and the
+// replicas confirm it. The late change must not end this second claim.
 func TestUndoThatIsLate(t *testing.T) {
 	claim := store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: time.Minute}
 	for name, arrives := range map[string]string{"before the same claim": "before", "between its read and its write": "between", "behind it": "behind"} {

@@ -40,7 +40,7 @@ func TestListsAgreeWithRecords(t *testing.T) {
 			}
 			return "none", "none"
 		}
-		// The package storetest checks the errors.
+		// The test ignores the errors of these calls, because the package storetest checks them.
 		rt.Repeat(map[string]func(*rapid.T){
 			"": func(rt *rapid.T) { s.check(rt) },
 			"load": func(rt *rapid.T) {

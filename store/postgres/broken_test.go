@@ -34,7 +34,8 @@ func ended() store.Result {
 
 const long = time.Hour // a lease that does not lapse
 
-// A step is a step of the store, with its preparation before and a check of the record after it.
+// A step describes one step of the store for a test: what is done before it, the step itself, and a
+// check of the record after it.
 type step struct {
 	name   string
 	before func(ctx context.Context, s store.Store, k store.Key) error
@@ -91,8 +92,8 @@ func steps() []step {
 }
 
 // connectionBreaks breaks the connection before, during and after each request of each step. If the
-// read breaks, the caller must not notice it. If the write breaks, the caller gets an error, and
-// the repeated step must be recognized.
+// connection breaks at the read, the step must succeed. If it breaks at the write, the caller must
+// get an error. When the caller repeats the step, the store must recognize it.
 func connectionBreaks(t *testing.T, server *servers.Postgres, bouncer *servers.Bouncer) {
 	whole := open(t, server.URL(), engine.Options{})
 	for by, at := range map[string]struct {
@@ -112,7 +113,7 @@ func connectionBreaks(t *testing.T, server *servers.Postgres, bouncer *servers.B
 								t.Fatal(err)
 							}
 						}
-						// so that the store has a connection
+						// this call makes the store connect
 						if _, err := s.Load(ctx, "another", ""); err != nil {
 							t.Fatal(err)
 						}
@@ -313,8 +314,9 @@ func endsUnderLoad(t *testing.T, server *servers.Postgres) {
 	}
 }
 
-// serializable checks a role whose isolation level is not the default. Then the server rejects a
-// step if another step was first, and it may also reject reads.
+// serializable checks a database role whose default isolation level is serializable. With this
+// level, the server rejects a step if a concurrent step was committed first, and it may also reject
+// reads. Of concurrent claims of a pause, exactly one must succeed.
 func serializable(t *testing.T, server *servers.Postgres, _ *servers.Bouncer) {
 	server.Exec("CREATE ROLE strict LOGIN PASSWORD 'strict'")
 	server.Exec("ALTER ROLE strict SET default_transaction_isolation = 'serializable'")

@@ -129,7 +129,7 @@ func TestServerWithTLS(t *testing.T) {
 	t.Run("a thread takes little room", func(t *testing.T) { sizes(t, server) })
 }
 
-// A log keeps the log lines for tests.
+// A testLog keeps log lines for a test.
 type testLog struct {
 	mu sync.Mutex
 	b  strings.Builder

@@ -70,7 +70,8 @@ func eventually(t *testing.T, s store.Store) {
 	}
 }
 
-// as returns the server's address for the role, whose password is its name.
+// as returns an address of the server with the role's name and password. The password is the same
+// as the name.
 func as(server *servers.Postgres, role, parameters string) string {
 	return fmt.Sprintf("postgres://%s:%s@%s/%s?sslmode=disable%s", role, role, server.Addr(), servers.PostgresDatabase, parameters)
 }
@@ -199,8 +200,8 @@ func schemas(t *testing.T, server *servers.Postgres, bouncer *servers.Bouncer) {
 	})
 }
 
-// notThereYet: a process may start before its server. It must log that once, and work when the
-// server has started.
+// notThereYet starts a store before its server. The log must say once that the server is not there
+// yet. When the server has started, the store must work.
 func notThereYet(t *testing.T, server *servers.Postgres) {
 	server.Stop()
 	var log testLog
@@ -280,9 +281,9 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// safeBeforeItIsTold interrupts the wait for the standby, so that a question is only on the
-// primary. The step must fail, and no client may get the question until the standby has it. It
-// returns the keys of the threads.
+// safeBeforeItIsTold interrupts a step while the step waits for the standby, so that only the
+// primary has the question. The step must fail, and no client may get the question until the
+// standby has it. safeBeforeItIsTold returns the keys of the threads that it used.
 func safeBeforeItIsTold(t *testing.T, primary *servers.Postgres) (told []store.Key) {
 	t.Helper()
 	opens, other := open(t, primary.URL(), engine.Options{}), open(t, primary.URL(), engine.Options{})

@@ -157,7 +157,8 @@ func TestSlotMoves(t *testing.T) {
 	}
 }
 
-// keyIn returns the key of a thread whose row is in the part number part of the 64 parts.
+// keyIn returns the key of a thread. Redis has the rows in 64 parts, and the row of this thread is
+// in the part with the number part. With another n, the key is another one.
 func keyIn(part uint32, n int64) store.Key {
 	for i := 0; ; i++ {
 		key := fmt.Sprintf("thread %d %d", n, i)
@@ -169,8 +170,8 @@ func keyIn(part uint32, n int64) store.Key {
 	}
 }
 
-// TestIdleConnectionsEnd: if connections were closed while they were idle, no step may fail because
-// of that.
+// TestIdleConnectionsEnd: connections of the pool were closed while they were idle. No later step
+// may fail because of that.
 func TestIdleConnectionsEnd(t *testing.T) {
 	for _, encrypted := range []bool{false, true} {
 		t.Run(fmt.Sprint("encrypted: ", encrypted), func(t *testing.T) {

@@ -197,7 +197,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// A step is a step of a store, with its preparation and the state after it.
+// A step describes one step of a store for a test: what is done before it, the step itself, and the
+// state after it.
 type step struct {
 	before, do func(*testing.T, *engine.Store, store.Key) error
 	again      func(error) error // the meaning of an error if the step is already done

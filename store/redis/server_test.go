@@ -26,8 +26,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// TestReplicaIsStopped: if a change must be on a replica and the replica does not confirm it, the
-// change must fail, and no client may get its result.
+// TestReplicaIsStopped: a change must be on a replica, and the replica does not confirm it. The
+// step must fail, and no client may get its result.
 func TestReplicaIsStopped(t *testing.T) {
 	t.Parallel()
 	primary := servers.StartRedis(t, servers.RedisOptions{})
@@ -55,8 +55,9 @@ func TestReplicaIsStopped(t *testing.T) {
 		}
 		// this step needs no replica
 		must(t, storetest.Do(t.Context(), s, key, store.Occupy{Token: "token", Lease: time.Hour}))
-		// The answers were not sent, so they can be given again. The question stays in the record,
-		// but no client may get it before the replica has it.
+		// After the failed Claim the question is open, because its answers were not sent, and the
+		// client can give them again. The question of the failed Ask stays in the record, but no
+		// client may get it before the replica has it.
 		if rec, err := s.Load(t.Context(), "asked", ""); err != nil || rec.State != store.Open {
 			t.Errorf("%s: after Claim the state is %q (%v)", end.name, rec.State, err)
 		}
@@ -100,7 +101,7 @@ func TestCallerThatGivesUp(t *testing.T) {
 				return storetest.Do(ctx, s, "asked", store.Claim{PauseID: "p", Token: "token", Digest: "digest", Lease: time.Hour})
 			},
 		}
-		// it has no deadline, because the client library rueidis would know it
+		// ctx has no deadline, because the client library rueidis would use it
 		ctx, giveUp := context.WithCancel(t.Context())
 		returned := make(chan error, len(steps))
 		for _, name := range freeze.steps {
@@ -191,8 +192,9 @@ func TestServersThatAreRefused(t *testing.T) {
 	open(t, lru.URL(), redis.Options{})
 }
 
-// TestServersThatAreAwaited: Holdpoint must start even if its server cannot be used. Each step
-// fails, and the log has the reason once. It has level ERROR if waiting alone will not help.
+// TestServersThatAreAwaited: Holdpoint must start even if its server cannot be used. Each step must
+// fail, and the log must have the reason once. If waiting alone will not help, the reason must have
+// the level ERROR.
 func TestServersThatAreAwaited(t *testing.T) {
 	t.Parallel()
 	primary := servers.StartRedis(t, servers.RedisOptions{})
@@ -246,8 +248,9 @@ func (l *logged) String() string {
 	return l.b.String()
 }
 
-// TestStartWithoutServer: the store works as soon as the server can be reached. If that server has
-// a setting that Holdpoint refuses, each step must fail until the setting is changed.
+// TestStartWithoutServer: the store starts without a server. It must work as soon as the server can
+// be reached. If that server has a setting that Holdpoint refuses, each step must fail until the
+// setting is changed.
 func TestStartWithoutServer(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t, servers.RedisOptions{})
@@ -273,8 +276,8 @@ func TestStartWithoutServer(t *testing.T) {
 	}
 }
 
-// eventually waits until the function is returns true, for something that a goroutine of the store
-// or a server does by itself.
+// eventually waits until the function is returns true. Tests use it to wait for work that a
+// goroutine of the store or a server does by itself.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
@@ -463,8 +466,8 @@ func TestRowsThatWaitStay(t *testing.T) {
 	}
 }
 
-// TestUnsentOutlivesItsRow: Redis drops a row with notices by itself, but not its entry in the list
-// of notices. The next Take must remove the entry.
+// TestUnsentOutlivesItsRow: Redis drops a row by itself, although the row has notices to send. The
+// row's entry in the list of unsent notices remains. The next Take must remove the entry.
 func TestUnsentOutlivesItsRow(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t, servers.RedisOptions{})

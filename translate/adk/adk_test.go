@@ -30,12 +30,14 @@ func call(id, name, args string) []string {
 	}
 }
 
-// confirms returns the call id, by which ADK asks whether the call about (of delete_file) may run.
+// confirms returns the events of a call with the id id. By this call, ADK asks whether the call of
+// delete_file with the id about may run.
 func confirms(id, about string) []string {
 	return call(id, requestConfirmation, `{"originalFunctionCall":{"id":"`+about+`","name":"delete_file","args":{"path":"x"}},"toolConfirmation":{"hint":"Sure?","confirmed":false}}`)
 }
 
-// inputs returns the call id, by which a node of a workflow asks for a value.
+// inputs returns the events of a call with the id id. By this call, a node of a workflow asks for a
+// value.
 func inputs(id, schema string) []string {
 	return call(id, requestInput, `{"interruptId":"`+id+`","payload":{"draft":"hello"},"message":"Publish?","response_schema":`+schema+`}`)
 }
@@ -43,12 +45,14 @@ func inputs(id, schema string) []string {
 // nodeSchema is the schema of ToolConfirmation in google-adk 2.13.0.
 const nodeSchema = `{"additionalProperties":false,"properties":{"hint":{"type":"string"},"confirmed":{"default":false,"type":"boolean"},"payload":{}},"title":"ToolConfirmation","type":"object"}`
 
-// confirmsNode returns the call id, by which a node of a workflow asks whether it may run.
+// confirmsNode returns the events of a call with the id id. By this call, a node of a workflow asks
+// whether it may run.
 func confirmsNode(id string) []string {
 	return call(id, requestInput, `{"interruptId":"`+id+`","payload":{"tool_name":"pay","args":{"amount":5}},"message":"May pay() run?","response_schema":`+nodeSchema+`}`)
 }
 
-// credentials returns the call id, by which a tool asks for a credential.
+// credentials returns the events of a call with the id id. By this call, a tool asks for a
+// credential.
 func credentials(id, config string) []string {
 	return call(id, requestCredential, `{"functionCallId":"A","authConfig":`+config+`}`)
 }
@@ -81,7 +85,8 @@ func newDialect(t testing.TB, ask ...string) *Dialect {
 	return d
 }
 
-// play plays a stream to a run without answers. more contains further members of its request.
+// play begins a run without answers, and plays a stream to it. more contains further members of the
+// run's request.
 func play(t testing.TB, d *Dialect, show translate.Show, more string, stream ...string) dialecttest.Played {
 	t.Helper()
 	in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[{"id":"u1","role":"user","content":"hi"}]`+more+`}`)
@@ -231,7 +236,7 @@ func TestWhatIsSent(t *testing.T) {
 		if c.kind == credential {
 			continue // the client gets no result of it, and the content is more than the answer
 		}
-		// Reading the content that is sent must give the same answer.
+		// The dialect must read the content that it sends as the same answer.
 		back, ok := c.kind.Read(c.want)
 		answers, _ := d.Answers(in, p)
 		if !ok || back.Status != answers[0].Status || string(agui.Canonical(back.Payload)) != string(agui.Canonical(answers[0].Payload)) {
@@ -274,9 +279,10 @@ func TestWhatIsAsked(t *testing.T) {
 	}
 }
 
-// TestCancelThatCannotBeSaid: a cancel must not be sent if ADK would read it as the value. Together
-// with other answers it is refused. Alone, it is not sent either, and the contract gives the pause
-// up.
+// TestCancelThatCannotBeSaid: the client cancels a question about a value. ADK would read the
+// cancel as the value, so the dialect must refuse the answers, whether the other question is
+// answered or cancelled. If all questions are cancelled, Holdpoint then gives the pause up, as the
+// contract says.
 func TestCancelThatCannotBeSaid(t *testing.T) {
 	d := newDialect(t)
 	p := pausedBy(t, d, stream(inputs("I", `null`), confirms("B", "A"), finished)...)
@@ -290,8 +296,8 @@ func TestCancelThatCannotBeSaid(t *testing.T) {
 }
 
 // TestResumeOfAnOutcome: an agent with emit_interrupt_outcome expects the resume array, and refuses
-// runs while a confirmation is open. So if everything is cancelled, the confirmation must be
-// denied. For a cancelled question about a value, nothing may be sent.
+// runs while a confirmation is open. So if the client cancels all questions, Holdpoint must deny
+// the confirmation. For a cancelled question about a value, Holdpoint must send nothing.
 func TestResumeOfAnOutcome(t *testing.T) {
 	d := newDialect(t)
 	const outcome = `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[{"id":"B","reason":"confirmation"}]}}`
@@ -313,8 +319,8 @@ func TestResumeOfAnOutcome(t *testing.T) {
 	}
 }
 
-// TestOutcomeWithoutAWordForNo: all questions of an outcome ask for a value, and all are cancelled.
-// ADK has no value that means "cancelled", so nothing may be sent.
+// TestOutcomeWithoutAWordForNo: all questions of an outcome ask for a value, and the client cancels
+// all of them. ADK has no value that means "cancelled", so Holdpoint must send nothing.
 func TestOutcomeWithoutAWordForNo(t *testing.T) {
 	d := newDialect(t)
 	const outcome = `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","outcome":{"type":"interrupt","interrupts":[{"id":"I","reason":"input_required"}]}}`
@@ -326,8 +332,9 @@ func TestOutcomeWithoutAWordForNo(t *testing.T) {
 	}
 }
 
-// TestResume: the answers must be the last messages of the request, together with the results of
-// the client's own tools. New messages must be sent in a second exchange.
+// TestResume: the answers, together with the results of the client's own tools, must be the last
+// messages of the request to ADK. Holdpoint must send the client's new messages in a second
+// exchange.
 func TestResume(t *testing.T) {
 	d := newDialect(t)
 	p := pausedBy(t, d, stream(call("A", "delete_file", `{}`), call("F", "show", `{}`), confirms("B", "A"), finished)...)
@@ -478,9 +485,10 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// TestWhatStaysOfAHistory: the message that showed the answer to the client may stay in the
-// history, because ADK recognizes its id. If the request declares the call's tool, the message
-// counts as a decision only if the record has a question about the call.
+// TestWhatStaysOfAHistory: Holdpoint showed an answer to the client as a message. If the client
+// sends this message in its history, the message may stay there, because ADK recognizes its id. If
+// the request declares the call's tool, the message counts as a decision only if the record has a
+// question about the call.
 func TestWhatStaysOfAHistory(t *testing.T) {
 	for name, c := range map[string]struct {
 		tool, more    string
@@ -503,9 +511,9 @@ func TestWhatStaysOfAHistory(t *testing.T) {
 	}
 }
 
-// TestWordsThatAreNoDecision: ADK reads every message about a call that asks as the answer. So a
-// message that is not a decision must count as an answer that fits no schema, and not as an
-// ordinary result.
+// TestWordsThatAreNoDecision: if a call asks a question, ADK reads every message about this call as
+// the answer. So a message that is not a decision must count as an answer that fits no schema, and
+// not as an ordinary result.
 func TestWordsThatAreNoDecision(t *testing.T) {
 	d := newDialect(t)
 	for name, p := range map[string]agui.Pause{
@@ -594,8 +602,8 @@ func TestSecretsOfTheAgentsClientAreNotShown(t *testing.T) {
 	}
 }
 
-// TestSnapshotWithoutCredentials: a snapshot must lose only the credentials, wherever they are in
-// it.
+// TestSnapshotWithoutCredentials: Holdpoint must remove the credentials from a snapshot, wherever
+// they are in it, and nothing else.
 func TestSnapshotWithoutCredentials(t *testing.T) {
 	const (
 		user   = `{"id":"u1","role":"user","content":"hi"}`

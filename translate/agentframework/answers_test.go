@@ -51,8 +51,8 @@ func TestWordsOfAnApproval(t *testing.T) {
 			}
 		})
 	}
-	// The two keys contradict each other, and different versions read different keys. So this
-	// payload is not an answer.
+	// The keys approved and accepted contradict each other, and different versions read different
+	// keys. So this payload is not an answer.
 	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a"), "", "a")...)
 	for _, payload := range []string{`{"approved":true,"accepted":false}`, `{"accepted":true,"approved":false}`, `{"accepted":true,"accepted":false}`, `{"accepted":"yes"}`, `{}`, `null`, `[true]`} {
 		if _, _, err := resumeWith(t, newDialect(t), p, l, input(t, entries(p, payload))); dialecttest.Code(err) != agui.InvalidPayload {

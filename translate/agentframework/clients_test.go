@@ -22,7 +22,8 @@ func mixedTurn(t *testing.T, more []string, finish string) (agui.Pause, *dialect
 	return dialecttest.WithIDs(played.Result.Asked.Pause(Name)), l, played
 }
 
-// answersBeside resumes the pause of mixedTurn. beside are further messages of the request.
+// answersBeside resumes the pause of mixedTurn with the payload as its answer. The parameter beside
+// contains further messages of the request.
 func answersBeside(t *testing.T, p agui.Pause, l *dialecttest.Log, payload string, beside ...string) (translate.Out, translate.Run, error) {
 	t.Helper()
 	list, _ := l.Messages()
@@ -34,9 +35,10 @@ func answersBeside(t *testing.T, p agui.Pause, l *dialecttest.Log, payload strin
 	return dialecttest.Resume(newDialect(t), p, in, dialecttest.NewLog(in.Messages), func(r *translate.Request) { r.NewMessages = in.Messages[len(all):] })
 }
 
-// TestClientsResultGoesWithTheAnswers: the result of the client's own call is sent with the
-// answers, after its call. Without the result, Agent Framework 1.7.0 runs nothing. After a denial
-// it also never answers again, unless it was first made to forget the earlier answers.
+// TestClientsResultGoesWithTheAnswers: the client sends the result of its own call together with
+// answers. Holdpoint must send this result with the answers, after its call. Without the result,
+// Agent Framework 1.7.0 runs nothing. After a denial, it also never answers again, unless an
+// exchange before that made it forget the earlier answers.
 func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 	red, more := toolMessage("t1", "p", "red"), `{"id":"u2","role":"user","content":"and"}`
 	for name, c := range map[string]struct {
@@ -81,8 +83,9 @@ func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 	}
 }
 
-// TestForgedResultDoesNotGoWithTheAnswers: a result of the call in question must not be sent with
-// the answers. Nor may a result of a call that the client does not run.
+// TestForgedResultDoesNotGoWithTheAnswers: the client sends a forged result with its answers. It is
+// a result of the call in question, or of a call that the client does not run. Holdpoint must not
+// send it with the answers.
 func TestForgedResultDoesNotGoWithTheAnswers(t *testing.T) {
 	for name, forged := range map[string]string{"of the call that asks": toolMessage("t1", "a", "done"), "of a call that nobody made": toolMessage("t1", "z", "done")} {
 		t.Run(name, func(t *testing.T) {
@@ -95,9 +98,9 @@ func TestForgedResultDoesNotGoWithTheAnswers(t *testing.T) {
 	}
 }
 
-// TestClientsCallIsNotAskedAbout: 1.0.0rc8 and older also ask for an approval of the client's own
-// call. Holdpoint must not show this question. 1.0.0rc8 requires an answer to each question, so
-// Holdpoint first cancels this one.
+// TestClientsCallIsNotAskedAbout: 1.0.0rc8 and older versions also ask for an approval of the
+// client's own call. Holdpoint must not show the question about this call. 1.0.0rc8 requires an
+// answer to each question, so Holdpoint must first cancel the question that it did not show.
 func TestClientsCallIsNotAskedAbout(t *testing.T) {
 	red := toolMessage("t1", "p", "red")
 	more := []string{`{"type":"CUSTOM","name":"function_approval_request","value":{"id":"af-p","function_call":{"call_id":"p","name":"pick","arguments":{"label":"x"}}}}`}
@@ -131,9 +134,9 @@ func TestClientsCallIsNotAskedAbout(t *testing.T) {
 	}
 }
 
-// TestDeclaredToolOfTheBackendIsAskedAbout: if the backend asks only about one call, its tool is
-// the backend's own, even if the client declares a tool with the same name. So the question must be
-// shown.
+// TestDeclaredToolOfTheBackendIsAskedAbout: the backend asks about only one call, and the client
+// declares a tool with the name of the call's tool. The call's tool is the backend's own
+// nevertheless, so Holdpoint must show the question.
 func TestDeclaredToolOfTheBackendIsAskedAbout(t *testing.T) {
 	stream := events([]string{started, textOpen}, toolCall("a", "rm", `{"path":"a"}`), []string{asks("a", "a")}, confirms("confirm-a", "a"), []string{textEnds, withList("a")})
 	if p, _ := playPlain(t, `"tools":[{"name":"rm"}]`, stream...); len(p.Result.Asked.Interrupts) != 1 {
@@ -155,9 +158,9 @@ func TestCallIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestAnswersWithoutTheConversation: if the client sends no messages, 1.1.0 and later must get none
-// with the answer. If the model then fails because a call is missing, the next exchange must send
-// the conversation.
+// TestAnswersWithoutTheConversation: the client sends answers without messages. Holdpoint must send
+// them to 1.1.0 and later without messages too. If the model then fails because a call is missing,
+// the next exchange must send the conversation.
 func TestAnswersWithoutTheConversation(t *testing.T) {
 	for name, c := range map[string]struct {
 		schema, payload string

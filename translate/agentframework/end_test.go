@@ -183,8 +183,8 @@ func TestFailedRunLeavesNoCallOpen(t *testing.T) {
 	}
 }
 
-// TestAnswersThatWereLeftBehind: if a backend acts on only one answer of a request, the others must
-// be sent in further exchanges.
+// TestAnswersThatWereLeftBehind: the backend acts on only one answer of a request. Holdpoint must
+// send the other answers in further exchanges.
 func TestAnswersThatWereLeftBehind(t *testing.T) {
 	p, l := pausedBy(t, asking(withOutcome(schemaOld, "a", "b", "c"), "", "a", "b", "c")...)
 	_, run := answering(t, p, l, input(t, entries(p, yes, no, yes)))
@@ -249,7 +249,7 @@ func TestLeftBehindEndings(t *testing.T) {
 		"the model failed between":   {[]string{started, result("b", "gone b"), failedWith("X", "x")}, []string{started, result("a", "gone a"), finished}, agui.RunFinished},
 		"the model failed for good":  {[]string{started, result("b", "gone b"), failedWith("X", "x")}, []string{started, failedWith("APPROVAL_RESUME_NOT_FOUND", "x")}, agui.Unknown},
 		"nothing shows that it runs": {first, []string{started, finished}, agui.Unknown},
-		// the answer must not be sent forever
+		// Holdpoint must not repeat the answer forever
 		"only the other is told": {first, first, agui.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -284,8 +284,9 @@ func TestLeftBehindEndings(t *testing.T) {
 	})
 }
 
-// TestBatchOfWhichNothingRanStaysOpen: if Agent Framework 1.7.0 did not forget the answers, it
-// repeats only the question about the denied call, but waits for both. So both questions must be
+// TestBatchOfWhichNothingRanStaysOpen: the client approves one call and denies another. Holdpoint
+// makes Agent Framework 1.7.0 forget its earlier answers first. If that failed, the backend repeats
+// only the question about the denied call, but waits for answers to both. So both questions must be
 // open.
 func TestBatchOfWhichNothingRanStaysOpen(t *testing.T) {
 	p, l := pausedBy(t, asking(withOutcome(schemaNew, "af-a", "af-b"), "af-", "a", "b")...)
@@ -298,8 +299,9 @@ func TestBatchOfWhichNothingRanStaysOpen(t *testing.T) {
 	}
 }
 
-// TestWorkflowOfWhichOneQuestionIsCancelled: 1.0.0rc8 responds to a cancel with an error for all
-// answers, and forgets only the cancelled question. The other answer must be sent again.
+// TestWorkflowOfWhichOneQuestionIsCancelled: the client cancels one question and answers another.
+// 1.0.0rc8 responds to the cancel with an error for both, and forgets only the cancelled question.
+// Holdpoint must send the other answer again.
 func TestWorkflowOfWhichOneQuestionIsCancelled(t *testing.T) {
 	flow := append(append([]string{started}, requests("q", "dict", `{}`)...), requests("w", "dict", `{}`)...)
 	flow = append(flow, `{"type":"RUN_FINISHED","outcome":{"type":"interrupt","interrupts":[{"id":"q","reason":"input_required"},{"id":"w","reason":"input_required"}]}}`)
@@ -337,8 +339,8 @@ func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 			if paused := play(t, res.Next.Run, l, asking(finish("b"), "", "b")...).Result; len(paused.Asked.Pause(Name).Interrupts) != 1 || paused.Next != nil {
 				t.Errorf("%+v", paused)
 			}
-			// If the resumed run pauses again, the messages wait, and are sent with the next
-			// answer.
+			// If the resumed run pauses again, Holdpoint must keep the new messages, and send them
+			// with the next answer.
 			p, l = pausedBy(t, asking(finish("a"), "", "a")...)
 			_, run = answering(t, p, l, input(t, entries(p, "true")), func(r *translate.Request) { r.NewMessages = []agui.Message{beside} })
 			stream := asking(finish("b"), "", "b")
@@ -349,8 +351,8 @@ func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 	}
 }
 
-// TestCallBesideAnApproval: 1.0.0rc7 does not run the other calls of a turn that has an approval.
-// So Holdpoint must make a result for them.
+// TestCallBesideAnApproval: a turn has a call that needs an approval, and other calls. 1.0.0rc7
+// does not run the other calls. So Holdpoint must make a result for each of them.
 func TestCallBesideAnApproval(t *testing.T) {
 	stream := asking(withList("a"), "", "a")
 	stream = append(append([]string{stream[0], stream[1]}, toolCall("s", "search", `{}`)...), stream[2:]...)
@@ -368,7 +370,8 @@ func TestCallBesideAnApproval(t *testing.T) {
 	}
 }
 
-// TestReasonIsText: every client fails if an interrupt's reason is not a string, so it must be one.
+// TestReasonIsText: every client fails if the reason of an interrupt is not a string. So Holdpoint
+// must make each reason a string.
 func TestReasonIsText(t *testing.T) {
 	for name, outcome := range map[string]string{
 		"an input of the .NET host":    `{"id":"x","reason":true}`,

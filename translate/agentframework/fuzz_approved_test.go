@@ -86,7 +86,8 @@ func FuzzApproved(f *testing.F) {
 	})
 }
 
-// approvedIn returns the ids that the body approves, in any place that some version reads.
+// approvedIn returns the ids that the request body approves. It looks in every place that some
+// version reads.
 func approvedIn(t *testing.T, body []byte) []string {
 	t.Helper()
 	if !json.Valid(body) {

@@ -13,7 +13,7 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// pauses returns streams that pause, for each group of versions.
+// pauses returns the streams of runs that end with questions, for each group of versions.
 func pauses() [][]string {
 	flow := append([]string{started}, requests("q", "dict", `{"message":"?"}`)...)
 	return [][]string{
@@ -51,7 +51,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzOrders: the backend streams the events of all versions in any order.
+// FuzzOrders: the backend streams the events of all versions in any order. The checks are those of
+// FuzzEvents.
 func FuzzOrders(f *testing.F) {
 	words := slices.Concat(toolCall("a", "rm", `{"path":"a"}`), toolCall("b", "rm", `{"path":"b"}`), confirms("c", "a"), confirms("d", "b"), requests("q", "dict", `{}`), []string{
 		asks("a", "a"), asks("af-b", "b"), result("a", "done"), result("b", "done"), textOpen, textEnds, strings.Replace(textOpen, "m1", "m2", 1), strings.Replace(textEnds, "m1", "m2", 1), started,

@@ -9,8 +9,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestWordsWaitForTheResult: text about a call is held until the call's result arrives. It must be
-// sent earlier if it exceeds a bound.
+// TestWordsWaitForTheResult: Holdpoint holds text about a call until the call's result arrives. If
+// the text exceeds a bound, Holdpoint must send it earlier.
 func TestWordsWaitForTheResult(t *testing.T) {
 	p, l := pausedBy(t, asking(withList("a"), "", "a")...)
 	words := `{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"` + strings.Repeat("x", maxHeld) + `"}`
@@ -36,9 +36,9 @@ func TestClientWithoutItsMessages(t *testing.T) {
 	}
 }
 
-// TestMessageBesideAnswersThatFail: a new message that was sent together with answers precedes the
-// results in the client's history. So a snapshot must move it behind them, even if the run fails
-// before the message is sent.
+// TestMessageBesideAnswersThatFail: the client sends a new message together with answers. In the
+// client's history, this message precedes the results of the answered calls. So a snapshot must
+// move the message behind the results, even if the run fails before Holdpoint sends the message.
 func TestMessageBesideAnswersThatFail(t *testing.T) {
 	u2 := `{"id":"u2","role":"user","content":"more"}`
 	beside := agui.ParseMessage([]byte(u2))

@@ -79,8 +79,9 @@ func (b *waitingBackend) answer(t *testing.T, body []byte) []string {
 
 const startedRun = `{"type":"RUN_STARTED","threadId":"t1","runId":"r1"}`
 
-// TestLostQuestionIsCancelled: if at least one id is known and the backend names the others, a
-// cancel must free the thread. No request may approve anything.
+// TestLostQuestionIsCancelled: Holdpoint has lost the questions of a thread. If the client names at
+// least one id and the backend names the others, a cancel must free the thread. No request to the
+// backend may approve anything.
 func TestLostQuestionIsCancelled(t *testing.T) {
 	const asksWithCall = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"delete","arguments":"{}"}}]}`
 	many := make([]string, 12)
@@ -177,9 +178,9 @@ func TestFrees(t *testing.T) {
 	}
 }
 
-// TestBackendOf: on a path that may belong to the .NET host, proxy checks calls without a result
-// (translate.Continuer). So the backend must not count as Python's only because of a question that
-// any model could make by a call.
+// TestBackendOf checks which events identify the backend as the Python version. On a path that may
+// belong to the .NET host, proxy checks calls without a result (translate.Continuer). So a question
+// that any model could ask by a call must not identify the backend.
 func TestBackendOf(t *testing.T) {
 	for name, c := range map[string]struct{ finish, want string }{
 		"a list":                  {withList("a"), python},

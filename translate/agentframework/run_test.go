@@ -156,7 +156,7 @@ func TestWhatOnlyLooksLikeIt(t *testing.T) {
 	}{
 		"confirm_changes of somebody else": {"", toolCall("x", "confirm_changes", `{"text":"Sure?"}`)},
 		"confirm_changes with text":        {"", toolCall("x", "confirm_changes", `Sure?`)},
-		// sent by 1.0.0b251105 and ag-ui-adk
+		// 1.0.0b251105 and ag-ui-adk send such a call
 		"confirm_changes without arguments":    {"", toolCall("x", "confirm_changes", `{}`)},
 		"request_info of somebody else":        {"", toolCall("x", "request_info", `{"request_id":"y","response_type":"str","data":1}`)},
 		"confirm_changes that was declared":    {`"tools":[{"name":"confirm_changes"}]`, confirms("x", "a")},
@@ -349,7 +349,8 @@ func TestPlainRunGoesAsItCame(t *testing.T) {
 	}
 }
 
-// verdict returns the verdict of the dialect on an event. held is the call that auto holds, if any.
+// verdict returns the verdict of the dialect on an event. held is the call that the dialect auto
+// holds, if any.
 func verdict(d *Dialect, ev agui.Event, held agui.Call) translate.Verdict {
 	switch ev.Type {
 	case agui.CallStart:
@@ -368,7 +369,7 @@ func TestSign(t *testing.T) {
 		return agui.Call{ID: "c", Name: name, Args: args, Ended: ended}
 	}
 	mine := `{"function_name":"rm","function_call_id":"a"}`
-	// sent by 1.0.0b251105 and ag-ui-adk
+	// 1.0.0b251105 and ag-ui-adk send such a call
 	bareCall := agui.Call{ID: "c", Name: "confirm_changes", Args: "{}", Ended: true}
 	for name, c := range map[string]struct {
 		event string

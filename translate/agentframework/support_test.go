@@ -85,7 +85,7 @@ func answering(t testing.TB, p agui.Pause, l *dialecttest.Log, in agui.RunInput,
 }
 
 // entries returns a resume array with a payload for each interrupt of the pause. The payload ""
-// cancels it.
+// cancels the interrupt.
 func entries(p agui.Pause, payloads ...string) string {
 	var list []string
 	for n, payload := range payloads {
@@ -162,8 +162,8 @@ func withList(ids ...string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","interrupt":[` + strings.Join(list, ",") + `]}`
 }
 
-// withRequests and withConfirm return the end of a run in the form of 1.0.0rc7: of a workflow that
-// asks, and of a run with a predicted state.
+// withRequests and withConfirm return a RUN_FINISHED in the form of 1.0.0rc7. That of withRequests
+// is from a workflow that asks, that of withConfirm from a run with a predicted state.
 func withRequests(ids ...string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t1","runId":"r1","interrupt":[{"id":"` + strings.Join(ids, `","value":{}},{"id":"`) + `","value":{}}]}`
 }

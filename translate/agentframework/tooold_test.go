@@ -89,8 +89,9 @@ func TestQuestionThatIsTooOldBehindAnAnswer(t *testing.T) {
 	}
 }
 
-// TestQuestionThatIsTooOldInItsOwnForm: a client that gets the backend's own form has already seen
-// the question. The run must end in the same error, without an open question.
+// TestQuestionThatIsTooOldInItsOwnForm: a client gets the questions in the backend's own form, so
+// it has already seen the question that is too old. The run must end in the error CodeTooOld all
+// the same, without an open question.
 func TestQuestionThatIsTooOldInItsOwnForm(t *testing.T) {
 	l := &dialecttest.Log{}
 	_, run, err := newDialect(t).Begin(&translate.Request{Input: input(t, ""), Transcript: l, Show: translate.ShowNative})

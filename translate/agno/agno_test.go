@@ -28,7 +28,8 @@ func call(id, name, args string) []string {
 	}
 }
 
-// later returns the events of a call with another parent message.
+// later returns the events of a call like those of the function call, but with another parent
+// message.
 func later(id, name, args string) []string {
 	list := call(id, name, args)
 	list[0] = strings.Replace(list[0], "m1", "m2", 1)

@@ -85,8 +85,8 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// TestMetadata: if the metadata of a client's entry are an object, they must be sent with the
-// answer.
+// TestMetadata: if the field metadata of an entry in the client's resume array is an object,
+// Holdpoint must send it with the answer.
 func TestMetadata(t *testing.T) {
 	p := asksTwo(t)
 	in := inputOf(t, messagesOf(userMessage)+`,"resume":[{"interruptId":"call_9~r2","status":"cancelled","metadata":"x"},{"interruptId":"ficc_call_1~r1","status":"cancelled","metadata":{"k":[1.0]},"more":1}]`)
@@ -188,8 +188,9 @@ func TestCommandDoesNotGoOn(t *testing.T) {
 	}
 }
 
-// TestPlain checks which calls without a result are left out of a run without answers. Whether the
-// host may run such a call has already been decided by proxy (translate.Continuer).
+// TestPlain checks which calls without a result the dialect leaves out of a run without answers.
+// Before that, the package proxy has decided whether the host may run such a call
+// (translate.Continuer).
 func TestPlain(t *testing.T) {
 	ended := []translate.EndedPause{{Pause: agui.Pause{Dialect: "langgraph", Private: json.RawMessage(`{"natives":[]}`)}}, {Pause: asksTwo(t)}}
 	for name, c := range map[string]struct {
@@ -220,9 +221,10 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestPlainAfterALostQuestion: if the history has the call of a lost question, the model's provider
-// refuses every later request. So such calls, which a user's message follows, must be left out.
-// That requires that the host is known, or that a client has named one of its questions.
+// TestPlainAfterALostQuestion: Holdpoint has lost a question, and the client's history contains its
+// call without a result. The model's provider would refuse every later request. So if a user's
+// message follows the call, Holdpoint must leave the call out. It does so only if it knows the
+// host, or if a client has named one of the host's questions.
 func TestPlainAfterALostQuestion(t *testing.T) {
 	sent := messagesOf(userMessage, gatedCall, moreText, otherCall)
 	want := `{"threadId":"t1","runId":"r1",` + messagesOf(userMessage, moreText, otherCall) + `}`
@@ -239,8 +241,8 @@ func TestPlainAfterALostQuestion(t *testing.T) {
 	}
 }
 
-// TestErrors: the host may have run the call before an error, so the question must not be open
-// again.
+// TestErrors: the answer to a question leads to an error. The host may have run the call before the
+// error, so the question must not be open again.
 func TestErrors(t *testing.T) {
 	for name, end := range map[string]translate.End{
 		"RUN_ERROR":   {Event: agui.NewEvent([]byte(`{"type":"RUN_ERROR","message":"x","code":"StreamingError"}`))},
@@ -257,10 +259,10 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestCallThatIsAskedTwice: a workflow asks a second time about a call that its agent has asked
-// about, and runs nothing if both questions are answered. So only the second question is shown and
-// answered, with its call. The host keeps a session, so messages that it has must not be sent
-// again.
+// TestCallThatIsAskedTwice: an agent asks about a call, and then its workflow asks about the same
+// call again. If both questions are answered, the host runs nothing. So Holdpoint must show and
+// answer only the second question, with its call. The host keeps a session, so Holdpoint must not
+// send messages again that the host already has.
 func TestCallThatIsAskedTwice(t *testing.T) {
 	const around = "48:inner_1_UserInput:ficc_call_1"
 	outer := func(of string) string { return strings.ReplaceAll(of, `"ficc_call_1"`, `"`+around+`"`) }
