@@ -137,7 +137,7 @@ func (c *client) moved(t *testing.T, from, to *holdpoint) {
 }
 
 // lostFamilies returns all families except "ag2 with a proof". In that family an answer must
-// contain a proof that the client got.
+// contain the proof from its question.
 func lostFamilies(t *testing.T) []deskFamily {
 	t.Helper()
 	var list []deskFamily
@@ -224,8 +224,8 @@ func lostAgent(b *backend, agent, version string) deskFamily {
 // A wayOn is what a client does after Holdpoint or the backend has lost the question.
 type wayOn struct {
 	name string
-	// begin sends the client's first request after the loss. The later requests of the test contain
-	// a message, and cancel the open questions.
+	// begin is the client's first act after the loss: it sends a request, or reloads the page. The
+	// later requests of the test have a message, and cancel or deny the open questions.
 	begin func(t *testing.T, c *client) *client
 }
 

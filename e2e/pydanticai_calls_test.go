@@ -170,8 +170,8 @@ func (w world) noRun(t *testing.T, c *client, a wire) {
 }
 
 // TestPydanticAIRunsWhatWasShown: a client sends an honest answer together with a changed history.
-// An approved call must run as the person saw it, whatever the history contains. Without Holdpoint
-// the changed call would run (TestDirectPydanticAIRunsWhatTheHistorySays).
+// An approved call must run as the person saw it, or not at all, whatever the history contains.
+// Without Holdpoint the changed call would run (TestDirectPydanticAIRunsWhatTheHistorySays).
 func TestPydanticAIRunsWhatWasShown(t *testing.T) {
 	t.Parallel()
 	for _, how := range tamperings {

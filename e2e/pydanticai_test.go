@@ -82,9 +82,9 @@ func TestPydanticAIApprovals(t *testing.T) {
 }
 
 // TestPydanticAIsEarlyProtocolPasses: before pydantic-ai had interrupts, a call that needs an
-// approval was a call without a result. It could not be approved: a tool message becomes the tool's
-// result, and the tool never runs. Holdpoint must send such a run unchanged, without a warning in
-// the log, and refuse a resume, because no question is open.
+// approval was just a call without a result. Nobody could approve it: the backend takes a tool
+// message as the tool's result, and the tool never runs. Holdpoint must pass on the events of such
+// a run, and must not log a warning. It must refuse a resume, because no question is open.
 func TestPydanticAIsEarlyProtocolPasses(t *testing.T) {
 	t.Parallel()
 	for version, mode := range map[string]string{"1.107.10": "stateless", "2.68.0": "early"} {

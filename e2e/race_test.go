@@ -56,14 +56,15 @@ func TestTwoRunsAskAtOnce(t *testing.T) {
 					w := world{b: b, h: h, version: version}
 					both(t, func(t *testing.T, next func(*client) *client) {
 						late, first := race(t, w)
-						// Neither client is stuck: the client first answers, and then the client
-						// late can continue.
+						// Neither client is stuck: the client first answers its question, and
+						// afterwards the client late can continue.
 						first.finish(t, first.answer(first.answers(accept), yes))
 						w.did(t, first, 2, map[string]int{"delete": 1})
 						late.messages = first.messages
 						next(late).goesOn(t, nil)
 
-						// Now nobody answers. The client late gets the open question and denies it.
+						// In a second race nobody answers. The client late gets the open question
+						// and denies it.
 						late, _ = race(t, w)
 						next(late).goesOn(t, no)
 						w.effects(t, late, nil)

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestAuditOfLangChainsWords: an answer in the form of LangChain's middleware is recorded in the
-// audit as an approval or a denial of each call. Edited arguments are marked.
+// TestAuditOfLangChainsWords: a client answers in the form of LangChain's middleware. The audit log
+// must record an approval or a denial of each call, and must mark edited arguments.
 func TestAuditOfLangChainsWords(t *testing.T) {
 	t.Parallel()
 	approve, reject := map[string]any{"type": "approve"}, map[string]any{"type": "reject", "message": "no"}

@@ -48,9 +48,9 @@ func RequestApproval(layout Layout, l *Ledger) *Server {
 // An agent handles the messages of a run, and calls yield with each update of its response.
 type agent func(in input, messages []*chatMessage, yield func(*update)) error
 
-// agent returns an agent that runs the pipeline. in changes the messages before the run, and out
-// changes each update. If the client shares a state, the agent sends the new state after each
-// update with results of tools.
+// agent returns an agent that runs the pipeline. The function in changes the messages before the
+// run, and the function out changes each update. If the client shares a state, the agent sends the
+// new state after each update that has results of tools.
 func (p *pipeline) agent(in func([]*chatMessage) ([]*chatMessage, error), out func(*update)) agent {
 	return func(run input, messages []*chatMessage, yield func(*update)) error {
 		thread, state := *run.ThreadID, stateOf(run.State)

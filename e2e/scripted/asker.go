@@ -32,7 +32,7 @@ type Asker struct {
 // run.
 type Spoiler func(w http.ResponseWriter, r *http.Request, stream []byte)
 
-// Spoil sets the Spoiler for all later responses to a resume; nil removes it.
+// Spoil sets the Spoiler for all later responses to a resume. Spoil(nil) removes it.
 func (a *Asker) Spoil(with Spoiler) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -187,8 +187,8 @@ func (a *Asker) say(s *stream, words string) {
 	s.send(obj("type", "TEXT_MESSAGE_END", "messageId", id))
 }
 
-// StrandsAsker returns a Strands agent on a plain server. The agent asks before it acts. frames is
-// its response to an approval, which may be that of a failure.
+// StrandsAsker returns a server with a native Strands agent, which asks before it acts. frames is
+// the agent's response to an answer. A test may give it the frames of a failure.
 func StrandsAsker(contentType string, frames ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in struct{ Prompt any }

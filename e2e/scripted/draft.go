@@ -12,8 +12,8 @@ import (
 
 // A Draft is a backend of AG-UI's draft of interrupts (ag-ui docs/drafts/interrupts.mdx). If List
 // is set, it follows v1.5 (to 2026-04-30), otherwise v1 (2025-09-23 to 2026-04-22). It stores its
-// open questions by thread. It parses its input as strictly as a typed server: it refuses a resume
-// of the other version with HTTP 422, and so, if Strict is set, an unknown key.
+// open questions by thread. It parses its input as strictly as a typed server: it responds with
+// HTTP 422 to a resume of the other version, and, if Strict is set, to an unknown key.
 type Draft struct {
 	List      bool // v1.5: interrupts and resume are arrays; in v1 each is one object
 	NoID      bool
@@ -278,8 +278,9 @@ func (r *draftRun) interrupt(q question) object {
 
 func arguments(what string) []byte { return text(obj("expenseReportId", what)) }
 
-// resume applies the answers to the open questions, and returns the results. It returns an error
-// unless there is exactly one answer for each open question; in v1 one answer is for all of them.
+// resume applies the answers to the open questions, and returns the results. In v1.5 it returns an
+// error unless there is exactly one answer for each open question. In v1 one answer is for all of
+// them.
 func (r *draftRun) resume(open []question) (results []string, err error) {
 	if len(open) == 0 {
 		return nil, fmt.Errorf("no interrupt is open")

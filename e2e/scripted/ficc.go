@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A tool is a tool that the server runs. If gated is set, it is an ApprovalRequiredAIFunction: it
-// needs an approval.
+// A tool is a tool that the server runs. If gated is true, the tool is an
+// ApprovalRequiredAIFunction, which may run only after an approval.
 type tool struct {
 	gated bool
 	run   func(thread string, call *functionCall) (any, error)
@@ -34,7 +34,8 @@ type meai struct {
 	asked    string
 	answered string
 	denial   string // the result that the model gets for a denied call
-	// an answer is replaced by its call and result; otherwise they are appended at the end
+	// true: the call and the result of an answer replace the answer; false: they are appended at
+	// the end
 	inPlace bool
 }
 
@@ -109,7 +110,7 @@ func (p *pipeline) gate(u *update, declared []string) {
 	u.contents = kept
 }
 
-// open returns the calls of a reply that can run now. stop reports that the client must act first:
+// open returns the calls of a reply that can run now. If stop is true, the client must act first:
 // it must answer a request for approval, or run a tool of its own.
 func (p *pipeline) open(reply []*update) (calls []*functionCall, stop bool) {
 	for _, u := range reply {
@@ -251,9 +252,9 @@ func (p *pipeline) extract(messages *[]*chatMessage) (approved, rejected []decis
 	return approved, rejected, at, nil
 }
 
-// callMessages is a port of ConvertToFunctionCallContentMessages. It returns the calls of the
-// decisions, grouped into one message for each message that asked. fallback is the id of the
-// message with the calls whose request has no message id.
+// callMessages is a port of ConvertToFunctionCallContentMessages. It returns messages with the
+// calls of the decisions. If the requests for several calls were in one message, their calls are in
+// one message too. If the message of a request has no id, the new message gets the id fallback.
 func callMessages(list []decision, fallback string) []*chatMessage {
 	var messages []*chatMessage
 	byKey := map[string]*chatMessage{}

@@ -68,8 +68,8 @@ func (l *Ledger) fileTools() map[string]tool {
 }
 
 // filesReply returns the response that the recorded models give in a scene. turns is the number of
-// batches of calls since the person's last message. answer is the person's answer to the scene
-// input, or nil.
+// batches of calls since the person's last message. In the scene called input, answer is the
+// person's answer. In other scenes it is nil.
 func (m *model) filesReply(words []string, turns int, results []string, answer json.RawMessage) ([]*update, error) {
 	rest := append(words[1:], "", "")
 	done := "Done: " + strings.Join(results, "; ")

@@ -17,10 +17,11 @@ type aguiServer struct {
 	// agent name, set for Agent Framework, whose host makes thread ids and does not escape
 	// quotation marks
 	agent *string
-	// writes unset members as null: Agent Framework's hosting of August 2026, on AGUI.* after 0.0.5
+	// true: writes unset members as null, as Agent Framework's hosting of August 2026 does, on
+	// AGUI.* after 0.0.5
 	nulls bool
-	// after 0.0.5: sends usage, and a continuation hides only the calls of the last message with
-	// calls
+	// true: a version after 0.0.5. It sends usage. In a continuation it hides only the calls of the
+	// last message that has calls
 	newest bool
 }
 
@@ -186,8 +187,8 @@ func (r *aguiRun) finish() {
 	r.send(end, nil)
 }
 
-// lastCalls returns the calls of the last assistant message that has calls. Calls in requests for
-// approval count too.
+// lastCalls returns the calls of the last assistant message that has calls. It also counts a call
+// inside a request for approval.
 func lastCalls(messages []*chatMessage) []*functionCall {
 	for _, m := range slices.Backward(messages) {
 		list := m.calls()
@@ -268,8 +269,9 @@ func (a *orderedArguments) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// continued is a port of ConfigureForMixedInvocation. If the history contains the result of a
-// declared tool, the open calls of the last batch with open calls count as approved.
+// continued is a port of ConfigureForMixedInvocation. It acts if the history contains the result of
+// a declared tool. Then it takes the last assistant message with open calls, and turns each of
+// these calls into an approved one.
 func (in input) continued(messages []*chatMessage) ([]*chatMessage, bool) {
 	names := in.names()
 	asked, answered := map[string]bool{}, map[string]bool{}

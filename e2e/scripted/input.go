@@ -34,8 +34,8 @@ type resumeEntry struct {
 	Payload     json.RawMessage
 }
 
-// parse parses a body. roles has the roles for which the host has a type. parts means that the
-// content of a user message may be a list. ok is false if the host responds with HTTP 400.
+// parse parses a body. roles has the roles for which the host has a type. If parts is true, the
+// content of a user message may be a list. If ok is false, the host responds with HTTP 400.
 //
 // System.Text.Json matches names of members in any letter case, and uses the last of several equal
 // members. A message's role is an exception: the original looks it up itself, so its key must match

@@ -16,9 +16,9 @@ import (
 // forwardedProps.command.resume answers it, and the run continues in the tool node. The adapter
 // sends no RAW events.
 type LangGraph struct {
-	// Whole means that the adapter also sends steps and the snapshots of state and messages.
-	// Otherwise the stream differs from that of a backend without storage only in the form of the
-	// pause.
+	// Whole: true means that the adapter also sends steps, and snapshots of the state and of the
+	// messages. If it is false, only the form of the pause differs from the stream of a backend
+	// without storage.
 	Whole bool
 }
 
@@ -72,7 +72,7 @@ func (g LangGraph) New(l *Ledger) *Server {
 			answer = json.RawMessage(`{"__agui_cancelled__":true}`)
 			if len(in.Resume) == 1 && in.Resume[0].Status == "resolved" && c.open != nil {
 				answer = text(obj(c.asked, in.Resume[0].Payload))
-				// the payload is LangGraph's map from interrupt id to answer
+				// The payload may already be LangGraph's map from interrupt id to answer.
 				if gjson.GetBytes(in.Resume[0].Payload, c.asked).Exists() {
 					answer = in.Resume[0].Payload
 				}
@@ -209,7 +209,7 @@ func (r *graphRun) snapshots() {
 	}
 }
 
-// ask announces the interrupt of the open call, in the form of LangChain's
+// ask announces the interrupt of the call that waits, in the form of LangChain's
 // HumanInTheLoopMiddleware.
 func (r *graphRun) ask() {
 	c := r.c.open
@@ -218,9 +218,9 @@ func (r *graphRun) ask() {
 	r.s.send(obj("type", "CUSTOM", "name", "on_interrupt", "value", string(text(value)), "rawEvent", obj("id", r.c.asked, "value", value)))
 }
 
-// resume handles an answer in the form of LangGraph's id map, such as
-// {"<id>":{"decisions":[{"type":"approve"}]}} with the id of the interrupt. The tool node runs from
-// its beginning, so it sends the call again.
+// resume handles an answer in the form of LangGraph's map from interrupt id to answer, such as
+// {"<id>":{"decisions":[{"type":"approve"}]}}. The tool node runs from its beginning, so it sends
+// the call again.
 func (r *graphRun) resume(thread string, tools map[string]tool, m *model, answer json.RawMessage) error {
 	type decided struct {
 		Decisions []struct{ Type string }

@@ -15,8 +15,8 @@ import (
 // testdata/README.md. The ported host gets each request. Its response must be the same, byte for
 // byte, except for ids and times.
 
-// answerTo returns the response of a server to a body, with one event on each line. The line "CUT"
-// means that the server cut the connection off.
+// answerTo returns the response of a server to a body, with one event on each line. A last line
+// "CUT" means that the server cut the connection off.
 func answerTo(s *Server, body string) (answer string) {
 	w := httptest.NewRecorder()
 	defer func() {
@@ -43,8 +43,8 @@ var (
 	hostTimes = regexp.MustCompile(`"createdAt":"[^"]*"`)
 )
 
-// numbered replaces the ids that are in a response but not in its request. Each such id becomes a
-// number, in order of first appearance.
+// numbered replaces ids in a response with numbers, in the order in which the ids first appear. It
+// keeps the ids that are also in the request.
 func numbered(request, answer string) string {
 	numbers := map[string]string{}
 	answer = hostTimes.ReplaceAllString(answer, `"createdAt":"T"`)

@@ -61,7 +61,7 @@ func (l *Ledger) tools() map[string]tool {
 	}
 }
 
-// A provider selects which ids the updates of the model have.
+// A provider is a kind of model provider. The kinds differ in the ids of the model's updates.
 type provider int
 
 const (
@@ -202,9 +202,9 @@ func scene(history []*chatMessage, value func(functionResult) string) (words []s
 	return words, turns, results
 }
 
-// providerTakes returns an error if a strict provider would refuse the history. The calls of an
-// assistant message must have one result each, in the messages directly after it. A message in any
-// other place must not be a result. Ids of calls must be unique.
+// providerTakes returns an error if a strict provider would refuse the history. Each call of an
+// assistant message must have one result, and these results must be the messages directly after the
+// assistant message. No result may be anywhere else. Ids of calls must be unique.
 func providerTakes(history []*chatMessage) error {
 	open, ever := map[string]bool{}, map[string]bool{}
 	for n, m := range history {

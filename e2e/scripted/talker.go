@@ -19,8 +19,8 @@ import (
 //	offer A       ends in "Do you want me to explain it?", as any chat may
 //	fail          asks and then fails
 type Talker struct {
-	// Keeps means that it stores its last message of each thread, and reads only the last message
-	// of the request. Otherwise it also reads the message before that one.
+	// Keeps: true means that the Talker stores its last message of each thread, and reads only the
+	// last message of the request. Otherwise it also reads the message before that one.
 	Keeps bool
 }
 
@@ -70,7 +70,7 @@ func (t Talker) New(l *Ledger) *Server {
 }
 
 // reply returns the response to a message of the person. words is that message, and before is the
-// Talker's message that precedes it. fails means that the run fails after the response.
+// Talker's message that precedes it. If fails is true, the run fails after the response.
 func reply(l *Ledger, thread, before, words string) (says string, fails bool) {
 	asked := asksFor.FindStringSubmatch(before)
 	first, rest, _ := strings.Cut(words, " ")
