@@ -15,9 +15,9 @@ import (
 	"holdpoint/internal/principal"
 )
 
-// TestUnderscores: some servers take a header with an underscore for the header with a dash. So
-// Holdpoint must drop such a header or refuse its request. With no setting can the header of the
-// principal be forged in this way.
+// TestUnderscores: some servers read a header with an underscore as the header with a dash. So
+// Holdpoint must drop such a header or refuse its request. Whatever the setting is, nobody may be
+// able to forge the principal's header in this way.
 func TestUnderscores(t *testing.T) {
 	peers, _ := principal.ParsePeers("127.0.0.1")
 	ring, _ := principal.ParseRing(strings.Repeat("k", 32))
@@ -104,8 +104,8 @@ func TestWebSocketOnAnAgentsPath(t *testing.T) {
 }
 
 // TestWebSocketOnAConfiguredPath: if the address of the upstream has a path, that path belongs to
-// an agent. So a WebSocket must be refused there, even before the first run. It must be forwarded
-// below that path, and also if the upstream's address has no path.
+// an agent. Holdpoint must refuse a WebSocket there, even before the first run. It must forward a
+// WebSocket below that path, and on any path if the address of the upstream has no path.
 func TestWebSocketOnAConfiguredPath(t *testing.T) {
 	for _, tt := range []struct {
 		upstream, path string
@@ -137,8 +137,8 @@ func TestWebSocketOnAConfiguredPath(t *testing.T) {
 	}
 }
 
-// TestRequestsBehindTheFront: the listener of package front causes refusals. A page of another
-// origin must be able to read them.
+// TestRequestsBehindTheFront: the listener of package front makes the handler refuse a request. A
+// page of another origin must be able to read this refusal.
 func TestRequestsBehindTheFront(t *testing.T) {
 	g := newRig(t, echo, func(o *Options) { o.AllowOrigins = []string{"https://app.example.com"} })
 	server := httptest.NewUnstartedServer(g.h)
@@ -185,8 +185,8 @@ func TestRequestsBehindTheFront(t *testing.T) {
 	}
 }
 
-// TestUpstreamIsTheConfigured: a request must be sent to the configured upstream. No part of the
-// request may select another server.
+// TestUpstreamIsTheConfigured: Holdpoint must send a request to the configured upstream. No part of
+// the request may select a different server.
 func TestUpstreamIsTheConfigured(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		t.Errorf("%s %s reached another server", r.Method, r.URL)

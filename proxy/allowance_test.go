@@ -19,8 +19,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestWhatTheBackendSaysLaterHolds: the backend's last response decides whether an origin may read
-// Holdpoint's own responses. It may be the response to a run or to a preflight.
+// TestWhatTheBackendSaysLaterHolds: the backend's last response, whether to a run or to a
+// preflight, must decide whether an origin may read Holdpoint's own responses.
 func TestWhatTheBackendSaysLaterHolds(t *testing.T) {
 	run := func(g *rig, origin string, more ...string) {
 		g.from(origin, "POST", "/", input("other", "r", ""), more...)
@@ -165,8 +165,8 @@ func TestOriginsThatNoBrowserWrites(t *testing.T) {
 	if n := b.preflights(); n != 0 {
 		t.Errorf("%d were asked about", n)
 	}
-	// All sandboxed frames and files have the origin null. A backend that allows null allows all of
-	// them.
+	// All sandboxed frames and all files have the origin null. A backend that allows null allows
+	// every one of them.
 	g.from("null", "POST", "/", input("other", "r", ""))
 	if res, _ := g.from("null", "POST", "/", `{"threadId":`); res.Header.Get("Access-Control-Allow-Origin") != "null" {
 		t.Error("null is not repeated")
@@ -203,7 +203,8 @@ func TestManyPagesAtOnce(t *testing.T) {
 }
 
 // TestTheWordOfABackendGrowsOld: after ten minutes Holdpoint must ask the backend again whether an
-// origin is allowed. If the backend does not respond, the old permission stays.
+// origin is allowed. If the backend does not respond, the backend's earlier permission must stay in
+// force.
 func TestTheWordOfABackendGrowsOld(t *testing.T) {
 	var mu sync.Mutex
 	now := time.Now()
@@ -291,7 +292,7 @@ func TestAskingIsBounded(t *testing.T) {
 }
 
 // TestTheSecondExchangeIsHeardToo: a run may send two requests to the backend. The headers of the
-// second response must count.
+// second request's response must count.
 func TestTheSecondExchangeIsHeardToo(t *testing.T) {
 	b := &corsBackend{serve: pausesOnce, prefls: allows()}
 	b.answers = func(r *http.Request) http.Header {

@@ -11,8 +11,8 @@ import (
 )
 
 // TestOldAnswersAtTheEnd: some backends read the tool messages at the end of a request as answers.
-// If Holdpoint removes a call and its answer there, an answer to an earlier question can become the
-// last message. In every family, the backend must not get that earlier answer a second time.
+// If Holdpoint removes the last call and its answer, the answer to an earlier question can become
+// the last message. In no family of backends may the backend get this earlier answer a second time.
 func TestOldAnswersAtTheEnd(t *testing.T) {
 	fewer(t, 1)
 	eachAsker(func(name string, b dialecttest.Backend) {
@@ -28,8 +28,9 @@ func TestOldAnswersAtTheEnd(t *testing.T) {
 	})
 }
 
-// repeatsAnOldAnswer answers a question, and answers it once more while the next question is open.
-// The answer to the next question is in doubt, and is then repeated at the end of a request.
+// repeatsAnOldAnswer answers a first question, and answers it once more while a second question is
+// open. The answer to the second question is in doubt, and is then repeated at the end of a
+// request.
 func (c *chatter) repeatsAnOldAnswer(first, repeated, end string) {
 	c.send("", "ask")
 	if c.pending == "" {

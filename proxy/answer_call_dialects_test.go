@@ -16,10 +16,11 @@ import (
 )
 
 // TestAnswerThatNamesItsCall: the client of the AG-UI .NET SDK writes the call of the question into
-// each answer. In every family of backends, a yes must be carried out if this call is the call of
-// the record, and a no must not run anything. These answers must be refused: one with another call,
-// one with an edit that the question does not offer, and one with two different edits. The question
-// must then stay open, and a correct yes must be carried out once.
+// each answer. In every family of backends, if this call equals the call in the record, a yes must
+// be carried out. A no must not run anything. Three kinds of answers must be refused: an answer
+// with a different call, an answer with an edit that the question does not offer, and an answer
+// with two different edits. The question must then stay open, and a correct yes must be carried out
+// once.
 func TestAnswerThatNamesItsCall(t *testing.T) {
 	fewer(t, 1)
 	asked, offered, refused := 0, 0, 0
@@ -30,7 +31,8 @@ func TestAnswerThatNamesItsCall(t *testing.T) {
 				c.send("", "ask")
 				_, p := c.open()
 				if c.pending == "" || !strings.HasPrefix(b.Yes, "{") {
-					// auto does not recognize the question (Mastra), or the answer is not an object
+					// Without a configured dialect, Holdpoint does not recognize the question
+					// (Mastra). Or the answer is not an object.
 					return
 				}
 				i := p.Interrupts[0]
@@ -91,8 +93,8 @@ func (c *chatter) resolve(payload string) {
 	c.send(fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":%s}]`, c.old[len(c.old)-1], payload), "end")
 }
 
-// refusesOtherCalls sends answers that name another call than the question, and checks that each of
-// them is refused.
+// refusesOtherCalls sends answers that name a different call from the question's call. It checks
+// that each of these answers is refused.
 func (c *chatter) refusesOtherCalls(i *agui.Interrupt, offers bool) {
 	call := i.Calls[0]
 	otherID, otherTool := call, call
@@ -113,7 +115,8 @@ func (c *chatter) refusesOtherCalls(i *agui.Interrupt, offers bool) {
 	for name, payload := range others {
 		c.refuses(name, payload)
 	}
-	// A payload with a yes and a no under two spellings of one key is refused as a bad request.
+	// A payload has a yes and a no, under two spellings of one key. Such a request is refused as a
+	// bad request.
 	both := strings.TrimSuffix(c.b.Yes, "}") + "," + strings.ToUpper(c.b.No[1:3]) + c.b.No[3:]
 	body := fmt.Sprintf(`{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":%q,"status":"resolved","payload":%s}]}`, c.pending, both)
 	rec := httptest.NewRecorder()

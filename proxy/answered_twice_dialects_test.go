@@ -14,9 +14,9 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestTwoAnswersToOneQuestion: a request answers one question twice. In every family of backends it
-// must be refused, for each pair of forms of the answer and for each id of the question. The
-// question must stay open, and one answer must then be accepted once.
+// TestTwoAnswersToOneQuestion: a request answers one question twice. In every family of backends
+// the request must be refused, for each pair of forms of the answer and for each id of the
+// question. The question must stay open. Then a request with a single answer must be accepted once.
 func TestTwoAnswersToOneQuestion(t *testing.T) {
 	fewer(t, 1)
 	eachAsker(func(name string, b dialecttest.Backend) {

@@ -42,8 +42,8 @@ func nativeAt(now *time.Time, replay, ttl time.Duration) func(*Options) {
 
 const pairArgs = `{\"request\":{\"approval_id\":\"f%[1]s\",\"function_name\":\"pay\",\"function_arguments\":{}}}`
 
-// pairAsked returns the request for an approval as the backend of Microsoft's sample streams it.
-// pairCall and pairSays return the call and the answer as messages that the sample's client keeps.
+// pairAsked returns the event by which the backend of Microsoft's sample asks for an approval.
+// pairCall returns the call, and pairSays the answer, as messages that the sample's client keeps.
 func pairAsked(call string) string {
 	return fmt.Sprintf(`{"type":"TOOL_CALL_CHUNK","toolCallId":"%[1]s","toolCallName":"request_approval","parentMessageId":"p%[1]s","delta":"`+pairArgs+`"}`, call)
 }
@@ -74,8 +74,8 @@ func approvedIn(body []byte) (calls []string) {
 	return calls
 }
 
-// TestNativeApprovalsInARow: many approvals follow one another without a user message between them,
-// so that the record forgets the first ones. The thread must still work.
+// TestNativeApprovalsInARow: many approvals follow one another without a user message between them.
+// The record forgets the first of them. The thread must still work.
 func TestNativeApprovalsInARow(t *testing.T) {
 	for _, dialect := range []string{"auto", "request-approval"} {
 		now := time.Now()
@@ -104,9 +104,10 @@ func TestNativeApprovalsInARow(t *testing.T) {
 	}
 }
 
-// TestNativeOldAnswerToANewQuestion: a later question has the call id of an earlier one. The yes to
-// the earlier question, which is in the history, must not answer the later question, even if the
-// record has forgotten the earlier one. A new answer must be accepted.
+// TestNativeOldAnswerToANewQuestion: a later question has the call id of an earlier question. The
+// history contains the yes to the earlier question. This yes must not answer the later question,
+// even if the record has forgotten the earlier question. A new answer to the later question must be
+// accepted.
 func TestNativeOldAnswerToANewQuestion(t *testing.T) {
 	for _, dialect := range []string{"auto", "request-approval"} {
 		now := time.Now()
@@ -137,8 +138,9 @@ func TestNativeOldAnswerToANewQuestion(t *testing.T) {
 	}
 }
 
-// TestNativeAnswerTooLate: an answer arrived after its question had expired. It stays in the
-// history of a client that uses the backend's own form. The backend must not get it in later runs.
+// TestNativeAnswerTooLate: an answer arrived after its question had expired. The client uses the
+// backend's own form, so the answer stays in its history. The backend must not get this answer in
+// later runs.
 func TestNativeAnswerTooLate(t *testing.T) {
 	for _, dialect := range []string{"auto", "request-approval"} {
 		now := time.Now()
@@ -161,9 +163,9 @@ func TestNativeAnswerTooLate(t *testing.T) {
 	}
 }
 
-// TestNewMessagesWithoutApprovals: a request has answers and new messages, and one message contains
-// an approval that answers no question. The backend must get the messages without this approval, in
-// each request of the run.
+// TestNewMessagesWithoutApprovals: a request has answers and new messages. One of the new messages
+// contains an approval that answers no question. In each request of the run, the backend must get
+// the new messages without this approval.
 func TestNewMessagesWithoutApprovals(t *testing.T) {
 	for dialect, asked := range map[string][]string{
 		"agui":             {started, asks},

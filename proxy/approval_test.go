@@ -25,8 +25,8 @@ func withMessages(list ...string) string {
 	return `{"threadId":"t","runId":"r","messages":[` + strings.Join(list, ",") + `]}`
 }
 
-// readsApprovals reads the tool message m as an answer: it returns the value of approved as JSON,
-// or "". The rigs use it as the dialect's reads function.
+// readsApprovals reads the tool message m as an answer. It returns the value of "approved" as JSON,
+// or "" if m has none. The tests set it as the field reads of the fake dialect.
 func readsApprovals(m agui.Message, _ agui.Interrupt) string {
 	return gjson.Get(gjson.GetBytes(m.JSON, "content").Str, "approved").Raw
 }
@@ -125,7 +125,8 @@ func TestAnswerInAMessage(t *testing.T) {
 			}
 		}
 		goesOn(2) // the refused yes stays in the client's history, so the next run has it too
-		// the dialect cannot read the answer any more, so only the digest in the record shows it
+		// The dialect cannot read the answer any more, so only the digest in the record shows that
+		// the answer is an old one.
 		g.dialect.reads = nil
 		wantTypes(t, g.do(withMessages(oldUser, askCall, askYes)), "RUN_STARTED RUN_ERROR:UNKNOWN_INTERRUPT_ID")
 		goesOn(3)
@@ -169,11 +170,11 @@ func TestAnswerInAMessage(t *testing.T) {
 	})
 	t.Run("in another form it does not stay, for some backends keep nothing and run it again", func(t *testing.T) {
 		const realCall = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"pay","arguments":"{}"}}]}`
-		// the run ends well, or the pause is in doubt
+		// With finished, the run ends well. With hello, the pause is in doubt.
 		for _, end := range []string{finished, hello} {
 			g, _ := ask(t, end)
 			g.do(withMessages(oldUser, realCall, askYes))
-			// if the pause is in doubt, this request is told so
+			// If the pause is in doubt, the response to this request reports it.
 			g.do(withMessages(oldUser, realCall, askYes, askWords))
 			g.do(withMessages(oldUser, realCall, askYes, askWords))
 			for _, sent := range g.calls[2:] {
@@ -229,9 +230,9 @@ func TestAnswerInAMessage(t *testing.T) {
 	})
 }
 
-// TestAnnouncedInPlace: the dialect has sent an event of a question at its place in the stream. It
-// must not be sent a second time at the end. If the question is repeated, the client must get the
-// event again, but not a call that it has.
+// TestAnnouncedInPlace: the dialect has sent an event of a question at the event's place in the
+// stream. Holdpoint must not send the event a second time at the end. If the question is repeated
+// in a later run, the client must get the event again, but not a call that it already has.
 func TestAnnouncedInPlace(t *testing.T) {
 	const call, more = `{"type":"TOOL_CALL_CHUNK","toolCallId":"c1","toolCallName":"request_approval","parentMessageId":"a1","delta":"{}"}`, `{"type":"CUSTOM","name":"x","value":1}`
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
@@ -254,8 +255,8 @@ func TestAnnouncedInPlace(t *testing.T) {
 }
 
 // TestPauseOfBeforeNative: a pause was opened before the operator set HOLDPOINT_CLIENT=native, so
-// its record has no end in the backend's form. The client must get the question in the interrupt
-// outcome.
+// its record does not have the final event in the backend's form. The client must get the question
+// in the interrupt outcome.
 func TestPauseOfBeforeNative(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, asks)) })
 	g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {

@@ -77,8 +77,9 @@ func TestToolDecisionAgain(t *testing.T) {
 	}
 }
 
-// TestToolDecisionOfAnEarlierRequest: a request with an old answer arrives again after the next
-// question was answered. The old answer must not be carried out again.
+// TestToolDecisionOfAnEarlierRequest: a request has answered the first question, and a later
+// request the second. Then the first request arrives again. Its answer must not be carried out
+// again.
 func TestToolDecisionOfAnEarlierRequest(t *testing.T) {
 	now := time.Now()
 	g := realRig(t, "auto", func(w http.ResponseWriter, _ *http.Request, n int) {

@@ -46,8 +46,8 @@ func calling(id string, calls ...string) string {
 	return fmt.Sprintf(`{"id":%q,"role":"assistant","toolCalls":[%s]}`, id, strings.Join(calls, ","))
 }
 
-// TestTheCallThatWasShownGoesToTheBackend: with a resume, the backend must get the call that the
-// person saw, whatever the client's messages contain instead.
+// TestTheCallThatWasShownGoesToTheBackend: when a question is answered, the backend must get the
+// call that the person saw, whatever the client's messages contain instead.
 func TestTheCallThatWasShownGoesToTheBackend(t *testing.T) {
 	const refused = "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:APPROVAL_UNCERTAIN"
 	other := `{"id":"c9","type":"function","function":{"name":"wipe","arguments":"{}"}}`
@@ -111,9 +111,9 @@ func TestAnIDThatRepeatsIsTheLaterCall(t *testing.T) {
 	}
 }
 
-// TestASnapshotSaysWhatWasShown: a snapshot contains other arguments of a call than the stream
-// before it. The call of the question must be the one in the last snapshot, because the client
-// shows that.
+// TestASnapshotSaysWhatWasShown: a stream contains a call, and then a snapshot in which the same
+// call has other arguments. The question must be about the call as it is in the last snapshot,
+// because the client shows that.
 func TestASnapshotSaysWhatWasShown(t *testing.T) {
 	events := append(callEvents("c1", "rm", `{"path":"?"}`), `{"type":"MESSAGES_SNAPSHOT","messages":[`+calling("m1", callOfC1)+`]}`)
 	g := asksFor(t, events)
@@ -164,8 +164,8 @@ func TestACallThatIsTooLargeIsNotApproved(t *testing.T) {
 	})
 }
 
-// TestAPauseWithoutCallsIsResumed: a record of an older version has no calls. Its pause must be
-// resumed as that version did.
+// TestAPauseWithoutCallsIsResumed: a record of an older version has no calls. Holdpoint must resume
+// its pause as the older version did.
 func TestAPauseWithoutCallsIsResumed(t *testing.T) {
 	g := asksFor(t, callEvents("c1", "rm", `{}`))
 	g.dialect.end = func(_ int, e translate.End) (translate.Result, error) {

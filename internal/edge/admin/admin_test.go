@@ -253,8 +253,8 @@ func TestDrained(t *testing.T) {
 	})
 }
 
-// TestAgentz: /agentz must report ready if each agent accepts connections. If many requests come at
-// once, it must connect to each agent only once.
+// TestAgentz: /agentz must report ready if each agent accepts connections. However many requests it
+// gets within connectInterval, it must connect to each agent only once.
 func TestAgentz(t *testing.T) {
 	listen := func() (net.Listener, *url.URL, *atomic.Int64) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

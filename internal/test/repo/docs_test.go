@@ -31,8 +31,9 @@ func between(t *testing.T, path, marker string) (before, section, after string) 
 	return parts[0], parts[1], parts[2]
 }
 
-// TestStartPageShowsTheExample: the start page shows two streams. They must be the output of an
-// example in proxy, which go test compares with the real output of the handler.
+// TestStartPageShowsTheExample: the start page shows the streams and bodies of two runs. This text
+// must be the output of an example in proxy, which go test compares with the real output of the
+// handler.
 func TestStartPageShowsTheExample(t *testing.T) {
 	const path, marker = "docs/README.md", "<!-- example -->"
 	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "proxy/example_test.go"), nil, parser.ParseComments)

@@ -355,7 +355,7 @@ func roomCalls(of *ast.FuncDecl) map[string]int {
 	return calls
 }
 
-// TestWhoMakesARun: a run may be made for the request of a client, and for sending an answer
+// TestWhoMakesARun: the proxy may make a run only for a client's request, and to send an answer
 // without its client. A decision at the desk must not make a run.
 func TestWhoMakesARun(t *testing.T) {
 	makes, calls := map[string]bool{}, map[string]bool{}

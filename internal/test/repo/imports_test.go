@@ -15,9 +15,9 @@ import (
 
 const module = "holdpoint"
 
-// A place is a pattern for folders (see path.Match). may has the packages of this repository that
-// the code there may import. The first place that matches a folder counts. Tests may import more
-// packages, because they combine several parts.
+// A place is a pattern for folders (see path.Match). Its list may has the packages of this
+// repository that code in these folders may import. The first place that matches a folder counts.
+// Tests may import more packages, because they combine several parts.
 type place struct {
 	pattern string
 	may     []string
@@ -117,9 +117,9 @@ var places = []place{
 	{"e2e/*", []string{"e2e/netjson"}, "a backend knows nothing of what stands before it, and a client nothing of what answers it; .NET's write JSON alike"},
 }
 
-// confined lists packages of other modules, each with the only folders that may import it. A
+// confined lists packages of other modules. Only the folders in where may import such a package. A
 // package path that ends with / means all packages below it. If tests is true, all test files may
-// import the package.
+// import the package too.
 var confined = []struct {
 	what  string
 	where []string

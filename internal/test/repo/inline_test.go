@@ -27,21 +27,22 @@ var listedElsewhere = map[string]string{
 	"translate/strands/internal/pyliteral": "its errors only report that a text is not Python's: no client and no log gets them",
 }
 
-// Sentences that the program compares, or that are names and keys, are not texts for people. These
-// positions tell them apart.
+// Some sentences are not texts for people: the program compares them, or uses them as names and
+// keys. These lists tell where such sentences are.
 var (
 	comparingPackages = []string{"strings", "bytes", "regexp", "slices"}
 	quietLevels       = []string{"Debug", "Info", "LogAttrs"}
 	// dataCalls are functions that compare their arguments, or that use them as keys and labels.
 	dataCalls = []string{"Digest", "hasErrorPrefix", "logOnce", "newScript", "noteKey", "panic"}
-	// dataFields have a value that is compared, or reported under a fixed name.
+	// dataFields are fields whose value is compared, or reported under a fixed name.
 	dataFields = []string{"Prefix", "Part", "Suffix", "Outcome", "outcome", "ID", "name"}
-	// A sentinel is compared. Its text begins with the name of its package.
+	// A sentinel is an error that the program compares. Its text begins with the name of its
+	// package.
 	sentinel = regexp.MustCompile(`^[a-z/]+: `)
 )
 
 // TestSentencesAreListed checks that every sentence is a constant of a texts.go. A constant that is
-// declared elsewhere is a text if a line uses it as one.
+// declared in another file counts as a sentence if a line uses it as a text.
 func TestSentencesAreListed(t *testing.T) {
 	all := slices.DeleteFunc(sources(t, parser.SkipObjectResolution), func(s source) bool {
 		command := s.file.Name.Name == "main" && !strings.HasPrefix(s.path, "cmd/") // it makes a file of the tree
@@ -68,7 +69,8 @@ func TestSentencesAreListed(t *testing.T) {
 
 func isSentence(lit *ast.BasicLit) bool {
 	text, err := strconv.Unquote(lit.Value)
-	// A label of a digest begins with the program's name, and so does a line with an error.
+	// The label of a digest and a line with an error begin with the program's name. They do not
+	// count as sentences.
 	label := strings.HasPrefix(text, "holdpoint ") || strings.HasPrefix(text, "holdpoint: ")
 	return lit.Kind == token.STRING && err == nil && !label && sentence.MatchString(text)
 }
@@ -99,7 +101,7 @@ func constantSentences(list []source) map[string]bool {
 	return names
 }
 
-// inlineSentences returns the sentences of a file that are not data, each with its place.
+// inlineSentences returns the sentences of a file that are texts for people, each with its place.
 func inlineSentences(s source, constants map[string]bool) (found []string) {
 	var above []ast.Node
 	ast.Inspect(s.file, func(n ast.Node) bool {
@@ -142,7 +144,8 @@ func isData(dir, text string, at ast.Node, above []ast.Node) bool {
 				return true
 			}
 		case *ast.GenDecl:
-			// The uses of a constant count. A table of a dialect or a store has texts of their servers.
+			// A constant is judged by its uses, and not here. A table of a dialect or a store has
+			// texts of other servers.
 			table := ofPackage && (strings.HasPrefix(dir, "translate/") || strings.HasPrefix(dir, "store/"))
 			isError := callsNew(above[depth:])
 			if n.Tok == token.CONST || table && !isError || isError && sentinel.MatchString(strings.Trim(text, `"`)) {
@@ -187,7 +190,7 @@ func callsNew(nodes []ast.Node) bool {
 	})
 }
 
-// nameOfCall splits a name such as errors.New.
+// nameOfCall splits the name of a called function. For errors.New it returns "errors" and "New".
 func nameOfCall(e ast.Expr) (from, name string) {
 	switch e := e.(type) {
 	case *ast.Ident:

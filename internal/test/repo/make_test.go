@@ -15,8 +15,8 @@ import (
 // inside has the targets of the Makefile that only other targets use.
 var inside = []string{"tools", "modules"}
 
-// TestMakeHelp: make help must list each target in a group, except those in inside. Its output must
-// fit into a terminal.
+// TestMakeHelp: make help must list each target of the Makefile in a group, except the targets in
+// inside. The output must fit into a terminal.
 func TestMakeHelp(t *testing.T) {
 	out := makes(t, "help")
 	phony := regexp.MustCompile(`(?m)^\.PHONY: (.+)$`).FindStringSubmatch(read(t, "Makefile"))
@@ -38,8 +38,8 @@ func TestMakeHelp(t *testing.T) {
 	}
 }
 
-// TestMakeUnit: PKG and RUN select the tests if they are set on the command line. In the
-// environment they must have no effect.
+// TestMakeUnit: if PKG and RUN are set on the command line, they select the tests. If they are set
+// in the environment, they must have no effect.
 func TestMakeUnit(t *testing.T) {
 	t.Setenv("PKG", "./nowhere")
 	t.Setenv("RUN", "Nothing")
@@ -67,7 +67,7 @@ func makes(t *testing.T, args ...string) string {
 	cmd := exec.Command("make", append([]string{"--no-print-directory"}, args...)...)
 	cmd.Dir = root
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(set string) bool {
-		// the make that runs this test has set these
+		// These variables come from the make that runs this test.
 		return strings.HasPrefix(set, "MAKE") || strings.HasPrefix(set, "MFLAGS=")
 	})
 	out, err := cmd.CombinedOutput()
@@ -77,8 +77,8 @@ func makes(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// TestFirstChange: CONTRIBUTING.md explains a first change, which changes one sentence. This
-// sentence must be at the place that the guide names.
+// TestFirstChange: CONTRIBUTING.md explains a first change to the code, which changes one sentence.
+// This sentence must be at the place that CONTRIBUTING.md names.
 func TestFirstChange(t *testing.T) {
 	guide, _, _ := strings.Cut(read(t, "CONTRIBUTING.md"), "\n## Build and test")
 	m := regexp.MustCompile(`grep -rn "([^"]+)"`).FindStringSubmatch(guide)

@@ -21,8 +21,8 @@ func section(t *testing.T, heading string) string {
 }
 
 // TestSizingIsMeasured: the section Sizing has tables with numbers and the commands that measured
-// them. Each number must be in bench/results.md below the same command, where its spread may
-// follow.
+// them. For each number, bench/results.md must have the same number below the same command. There
+// the spread of the number may follow.
 func TestSizingIsMeasured(t *testing.T) {
 	results := regexp.MustCompile("(?m)^\\d{4}-\\d\\d-\\d\\d, (`go run \\./bench.*?`)$").Split(read(t, "bench/results.md"), -1)[1:]
 	commands := regexp.MustCompile("(?m)^\\d{4}-\\d\\d-\\d\\d, (`go run \\./bench.*?`)$").FindAllStringSubmatch(read(t, "bench/results.md"), -1)

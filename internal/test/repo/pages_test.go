@@ -187,7 +187,7 @@ func TestQuestionsAreAnswered(t *testing.T) {
 	}
 }
 
-// repeated is the maximum number of words of a sentence that may be in two documents.
+// A sentence with more words than repeated must not be in two documents.
 const repeated = 8
 
 // TestNoPageRepeatsAnother: a sentence of more than eight words must not be in two documents. One
@@ -226,8 +226,8 @@ var otherOrder = map[string]string{
 // firstBlock is the maximum number of words before the first block of a how-to page.
 const firstBlock = 150
 
-// TestHowToPagesGoInOrder: a how-to page must begin with the block to copy, and must have a section
-// on what can go wrong.
+// TestHowToPagesGoInOrder: a how-to page must begin with the block that a reader copies, and must
+// have a section on what can go wrong.
 func TestHowToPagesGoInOrder(t *testing.T) {
 	for _, m := range linkedPage.FindAllStringSubmatch(startSections(t)[howTo], -1) {
 		if otherOrder[m[1]] != "" {

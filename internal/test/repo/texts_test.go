@@ -28,8 +28,7 @@ const (
 // fall.
 var inlineTexts = map[string]int{logPrefix: 0, "refusal": 0}
 
-// A logLine is a constant in a texts.go, with the levels of the log lines that its package writes
-// with it.
+// A logLine is a constant in a texts.go. levels has the levels at which its package logs this text.
 type logLine struct {
 	name, text, meaning string
 	levels              []string

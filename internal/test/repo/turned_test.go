@@ -12,8 +12,9 @@ import (
 )
 
 // TestTurned checks that the tests protect two orders in the package proxy: claim before send, and
-// save before tell. The code has each order at one place. A patch in testdata/turned reverses the
-// order, and names the tests that must then fail. So the order cannot be lost while all tests pass.
+// save before tell. The code has each order at one place. For each order, a patch in
+// testdata/turned reverses it, and names the tests that must then fail. So the order cannot be lost
+// while all tests pass.
 //
 // TestTurned applies each patch to a copy of the sources, which includes uncommitted changes.
 func TestTurned(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 )
 
 // wrongWords has phrases that make a reader read a sentence twice, wherever they are. allowed is
-// the number of places that still have the phrase, in comments and documents. It may only fall. A
-// reader judges all other words: a test on a word that is usually right would lead to worse
-// sentences.
+// the number of places in comments and documents that still have the phrase. This number may only
+// fall. All other words are left to the judgment of readers: a test on a word that is usually right
+// would lead to worse sentences.
 var wrongWords = []struct {
 	phrase  *regexp.Regexp
 	better  string

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestOutside: if do fails, Outside must return the failure as an error, and must run all cleanups.
+// TestOutside: Outside runs a function, do. If do fails, Outside must return the failure as an
+// error, and must run all cleanups.
 func TestOutside(t *testing.T) {
 	t.Parallel()
 	other := errors.New("other")
@@ -44,14 +45,15 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// runtimeEnd ends the running cleanup with t.Fatal if end is true.
+// runtimeEnd ends the current cleanup with t.Fatal if the parameter end is true.
 func runtimeEnd(t testing.TB, end bool) {
 	if end {
 		t.Fatal("in a cleanup")
 	}
 }
 
-// TestOutsideEndsServers: a server that do starts must end when do returns.
+// TestOutsideEndsServers: Outside runs a function, do, which starts a server. When do returns, the
+// server must end.
 func TestOutsideEndsServers(t *testing.T) {
 	t.Parallel()
 	Need(t, RedisServer)
