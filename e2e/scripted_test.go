@@ -240,8 +240,8 @@ func (c *client) call(id string) map[string]any {
 	return nil
 }
 
-// ends runs the step run. The run must end without an error and without a question, and the last
-// message must be the text said.
+// ends runs a step. The run must end without an error and without a question, and its last message
+// must have the text said.
 func (s scene) ends(t *testing.T, run step, said string) wire {
 	t.Helper()
 	a := s.finish(t, run)

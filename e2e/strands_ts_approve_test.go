@@ -283,7 +283,7 @@ func TestStrandsToolAsks(t *testing.T) {
 	})
 }
 
-// answered checks that the tool called tool ran once and got the answer want, and that no other
+// answered checks that a tool with this name ran once and got the answer want, and that no other
 // tool ran.
 func (w world) answered(t *testing.T, c *client, tool string, want any) {
 	t.Helper()

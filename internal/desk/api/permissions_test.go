@@ -242,8 +242,8 @@ func TestRightsOnARecordThatCannotBeRead(t *testing.T) {
 }
 
 // TestMay: what a caller with all rights may do depends on the question and its state. The response
-// lists this in its field may. For each action that is not allowed, may must have the code of the
-// refusal that the action would get.
+// has this in its field "may". For each action that is not allowed, this field must have the code
+// of the refusal that the action would get.
 func TestMay(t *testing.T) {
 	r, a := deciding(t)
 	a.lacks = nil

@@ -15,7 +15,7 @@ import (
 
 const module = "holdpoint"
 
-// A place is a pattern for folders (see path.Match). Its list may has the packages of this
+// A place is a pattern for folders (see path.Match). The field "may" lists the packages of this
 // repository that code in these folders may import. The first place that matches a folder counts.
 // Tests may import more packages, because they combine several parts.
 type place struct {
@@ -117,9 +117,9 @@ var places = []place{
 	{"e2e/*", []string{"e2e/netjson"}, "a backend knows nothing of what stands before it, and a client nothing of what answers it; .NET's write JSON alike"},
 }
 
-// confined lists packages of other modules. Only the folders in where may import such a package. A
-// package path that ends with / means all packages below it. If tests is true, all test files may
-// import the package too.
+// confined lists packages of other modules. Such a package may be imported only in the folders that
+// the field "where" lists. A package path that ends with / means all packages below it. If tests is
+// true, all test files may import the package too.
 var confined = []struct {
 	what  string
 	where []string

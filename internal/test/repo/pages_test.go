@@ -187,7 +187,7 @@ func TestQuestionsAreAnswered(t *testing.T) {
 	}
 }
 
-// A sentence with more words than repeated must not be in two documents.
+// repeated is the maximum number of words of a sentence that two documents may share.
 const repeated = 8
 
 // TestNoPageRepeatsAnother: a sentence of more than eight words must not be in two documents. One
