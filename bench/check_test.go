@@ -131,7 +131,7 @@ func TestPauseIsJudgedByItsEnd(t *testing.T) {
 			t.Errorf("%q passed for a pause", rest)
 		}
 	}
-	// Through any other proxy, the run must end as the origin ends it.
+	// If Holdpoint does not stand between, the run must end as the origin ends it.
 	if err := feed(newChecker(s, formSent), whole(sample(), formSent), 9); err != nil {
 		t.Error(err)
 	}

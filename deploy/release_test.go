@@ -190,8 +190,9 @@ func releaseFiles(t *testing.T, first, second, key string) {
 	}
 }
 
-// releaseRefused checks that release.sh refuses a version that CHANGELOG.md does not have, a commit
-// with another tag or with changes, and a missing or wrong key.
+// releaseRefused checks that release.sh makes no release in these cases: CHANGELOG.md does not have
+// the version, the commit has a second tag or no tag, the folder has changes that are not
+// committed, or the key is missing or wrong.
 func releaseRefused(t *testing.T, first, second, key string) {
 	const version = "v0.1.0"
 	if out, err := release(first, "v9.9.9", key); err == nil || !strings.Contains(out, "no section for 9.9.9") {

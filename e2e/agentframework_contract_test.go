@@ -204,7 +204,8 @@ func TestAgentsTakeAMessageBesideTheAnswers(t *testing.T) {
 }
 
 // TestAgentsAskAgainBesideAMessage: an answer and a new message come in one request, and the agent
-// asks another question. The message is not sent then, and must be sent after the next answer.
+// asks another question. Holdpoint cannot send the message then. It must send it after the next
+// answer.
 func TestAgentsAskAgainBesideAMessage(t *testing.T) {
 	t.Parallel()
 	for _, agent := range []string{"again", "drift", "drift-each"} {

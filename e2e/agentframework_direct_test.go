@@ -50,8 +50,8 @@ func askedFor(w wire) []string {
 	return all
 }
 
-// natively returns a step without resume. Its messages are those of the client without the calls of
-// confirm_changes, followed by the messages in more.
+// natively returns a step without resume. It sends the client's messages, without the calls of
+// confirm_changes, and then the messages in the parameter more.
 func (c *client) natively(more ...event) step {
 	var messages []any
 	for _, m := range c.messages {

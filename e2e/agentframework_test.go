@@ -291,8 +291,8 @@ func (c *client) ends(t *testing.T, w world, answer answer) {
 	}
 }
 
-// plain checks that the stream shows nothing of the backend's own format of a question, if the
-// client reads the interrupt outcome.
+// plain checks that the stream shows no question in the backend's own format. The newest client
+// must not get the CUSTOM event of a question either.
 func (c *client) plain(t *testing.T, a wire) {
 	t.Helper()
 	for _, e := range a.Events {

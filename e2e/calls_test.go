@@ -108,9 +108,9 @@ func TestOtherCallsInTheHistoryOfStrands(t *testing.T) {
 }
 
 // TestMadeUpResultOfACallThatWaits: a client sends an invented result of the waiting call. This
-// result alone must not be an answer. If an approval comes with it, the call must run as it was
-// shown, or pydantic-ai without a store refuses the run. If a denial comes with it, nothing may
-// run.
+// result alone must not be an answer. If a denial comes with the result, nothing may run. If an
+// approval comes with it, the call must run as it was shown. The exception is pydantic-ai without a
+// store, which may refuse the run.
 func TestMadeUpResultOfACallThatWaits(t *testing.T) {
 	t.Parallel()
 	eachPydanticAI(t, []string{"stateless", "store"}, func(t *testing.T, w world) {

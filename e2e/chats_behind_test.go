@@ -34,8 +34,8 @@ var behindScenes = []chatScene{
 		}},
 }
 
-// behindATab returns a scene in which one tab approves, and then another tab presses button and
-// must get the notice.
+// behindATab returns a scene with two tabs. The first tab approves. Then the second tab presses the
+// given button, and must get the given notice.
 func behindATab(button, notice string) func(t *testing.T, s *set, c *chat) {
 	return func(t *testing.T, s *set, c *chat) {
 		c.say(t, "go")
@@ -65,7 +65,7 @@ func approvesElsewhere(t *testing.T, c *chat) {
 }
 
 // behindTheDesk returns a scene in which the desk approves while the page is open. Then the page
-// presses button and must get the notice.
+// presses the given button, and must get the given notice.
 func behindTheDesk(button, notice string) func(t *testing.T, s *set, c *chat) {
 	return func(t *testing.T, s *set, c *chat) {
 		c.decidedAtTheDesk(t, s)
@@ -84,8 +84,9 @@ func (c *chat) decidedAtTheDesk(t *testing.T, s *set) {
 	s.d.ended(t, a)
 }
 
-// late presses button on a question that was already answered elsewhere. The chat must show the
-// result, even after a reload. The notice must match notice, which says which answer counts.
+// late presses the given button on a question that was already answered elsewhere. The chat must
+// show the result, even after a reload. The page's notice, which says which answer counts, must
+// match the pattern notice.
 func (c *chat) late(t *testing.T, button, notice string) {
 	t.Helper()
 	before := c.look(t).Runs

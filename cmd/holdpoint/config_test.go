@@ -266,8 +266,9 @@ func TestRemovedVariables(t *testing.T) {
 	}
 }
 
-// TestShareOfAStoreThatHasNone: some stores have no shares. If such a store is configured,
-// HOLDPOINT_ADDRESS_SHARE does not limit questions, and both check and the log must warn of this.
+// TestShareOfAStoreThatHasNone: HOLDPOINT_ADDRESS_SHARE limits how much of a store one client
+// address may use, but only stores in memory know this limit. If another store is configured, the
+// limit does not apply to questions, and both check and the log must warn of this.
 func TestShareOfAStoreThatHasNone(t *testing.T) {
 	const note = "HOLDPOINT_ADDRESS_SHARE bounds the bodies that are being read, and not the questions"
 	for _, tt := range []struct {

@@ -366,8 +366,8 @@ func TestDeskSettings(t *testing.T) {
 		{[]string{"DESK_LISTEN=:7082", "DESK_TOKEN=" + deskToken}, ""},
 		{[]string{"DESK_LISTEN=unix:///run/desk.sock", "DESK_TOKEN=" + deskToken + "," + otherToken, "DESK_AUTH=token"}, ""},
 		{[]string{"DESK_LISTEN=127.0.0.1:7082", "DESK_TOKEN_FILE=" + file("# a\n"+deskToken+"\nann sha256:"+sum[1:]+"0\n")}, ""},
-		// The settings of a desk without a token are valid. Only the command `holdpoint run` also
-		// requires a terminal.
+		// On loopback these settings are valid without a token. Only `holdpoint run` also requires a
+		// terminal.
 		{[]string{"DESK_LISTEN=127.0.0.1:7082"}, ""},
 		{[]string{"DESK_LISTEN=[::1]:7082"}, ""},
 		{[]string{"DESK_LISTEN=:7082"}, "HOLDPOINT_DESK_TOKEN_FILE is not set, and the desk of HOLDPOINT_DESK_LISTEN admits nobody without a token"},
@@ -431,8 +431,9 @@ func TestDeskSettings(t *testing.T) {
 	}
 }
 
-// TestDeskDecides: a decision at the desk must reach the agent once, without a request of the chat.
-// If the agent is away and Holdpoint is killed, the next process must send the decision.
+// TestDeskDecides: an approver decides at the desk, and the chat sends no request. Holdpoint must
+// send the decision to the agent once. If the agent is away and Holdpoint is killed, the next
+// process must send the decision.
 func TestDeskDecides(t *testing.T) {
 	t.Parallel()
 	backend := &asker{}
@@ -490,7 +491,8 @@ func TestDeskDecides(t *testing.T) {
 	if a := ended(decide("t1", "answer")); a.Get("end.how").Str != "finished" || backend.answers.Load() != 1 {
 		t.Errorf("carried: %s, %d answers", a, backend.answers.Load())
 	}
-	// The chat's next request still has the old history. It must not call the agent.
+	// The chat's next request still has the history from before the decision. It must not call the
+	// agent.
 	before := backend.asked.Load()
 	if got := post(t, addr, "/", "t1", ""); !strings.Contains(got, "RUN_FINISHED") || backend.asked.Load() != before {
 		t.Errorf("a reload: %s", got)

@@ -75,8 +75,8 @@ func deskBackups() map[string]func(t *testing.T, ahead time.Duration) deskBackup
 //     again.
 //   - If the chat sends a request before the decision is given up, Holdpoint sends the decision a
 //     second time.
-//   - Without that setting, Holdpoint sends the decision a second time. The page warns of this and
-//     of the case above.
+//   - Without that setting, Holdpoint sends the decision a second time. docs/operations.md warns of
+//     this case and of the one above.
 //   - If the backup is an hour old, Holdpoint sends nothing, even without the setting.
 func TestDeskOverARestore(t *testing.T) {
 	for name, begin := range deskBackups() {

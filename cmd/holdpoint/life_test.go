@@ -118,8 +118,8 @@ func play(c *http.Client, thread, more string) (string, error) {
 	return string(text), err
 }
 
-// socket returns the unix:// address of a socket in a new folder, whose path is short enough for a
-// socket.
+// socket returns the unix:// address of a socket. The socket is in a new folder with a short path,
+// because a longer path would not be allowed for a socket.
 func socket(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hp")
@@ -130,8 +130,8 @@ func socket(t *testing.T) string {
 	return "unix://" + filepath.Join(dir, "s")
 }
 
-// probe runs `holdpoint healthcheck what` for the process whose admin listener is at the address
-// at, and returns its output and exit code.
+// probe runs `holdpoint healthcheck` with the argument what, and returns its output and exit code.
+// The parameter at is the address of the admin listener of the process that is probed.
 func probe(t *testing.T, at, what string) (said string, code int) {
 	t.Helper()
 	out, errs, code := holdpoint(t, []string{"HOLDPOINT_ADMIN_LISTEN=" + at, "HOLDPOINT_UPSTREAM=is not read"}, "healthcheck", what)

@@ -71,11 +71,11 @@ func TestAPauseInPostgresSurvives(t *testing.T) {
 	}, servers.PostgresPassword, fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable&schema=agents", servers.PostgresUser, server.Addr(), servers.PostgresDatabase))
 }
 
-// survives checks that a question in the store outlives two kills of Holdpoint. The first process
-// asks the question and is killed, the second one accepts the answer and is killed, and the third
-// one replays the recorded end. The backend must get the answer once. The store's server is stopped
-// when the first process starts. Later, change changes the server's password and ends its
-// connections.
+// survives checks that a question in the store outlives two kills of Holdpoint. The store's server
+// is stopped when the first process starts, and must be found when it is back. Then the function
+// change gives the server another password and ends its connections. The first process asks the
+// question and is killed, the second process accepts the answer and is killed, and the third
+// process replays the recorded end. The backend must get the answer once.
 func survives(t *testing.T, server interface {
 	Addr() string
 	Stop()

@@ -36,7 +36,8 @@ func (c caller) as(token string) caller {
 	return c
 }
 
-// tokenLine returns a line of the desk's token file: who, and the hash of the token.
+// tokenLine returns a line of the desk's token file. The line has the parameter who and the hash of
+// the token.
 func tokenLine(who, token string) string {
 	return fmt.Sprintf("%s sha256:%x\n", who, sha256.Sum256([]byte(token)))
 }

@@ -59,8 +59,8 @@ func connect() error {
 	return volumes(60)
 }
 
-// volumes makes so many volumes without a storage class. Kubernetes binds each claim without a
-// storage class to one of these volumes.
+// volumes makes the given number of volumes, which have no storage class. Kubernetes binds each
+// claim without a storage class to one of these volumes.
 func volumes(count int) error {
 	var list []any
 	for i := range count {

@@ -85,8 +85,8 @@ func (c *crowd) settled() {
 	}
 }
 
-// end deletes the pod with the name, and waits until it is gone and another pod with the label is
-// ready.
+// end deletes the pod with the name. It waits until this pod is gone, and until another pod that
+// matches selector is ready.
 func (s *space) end(w *watch, name, selector string, args ...string) {
 	s.t.Helper()
 	s.kubectl(append([]string{"delete", "pod", name, "--wait=false"}, args...)...)

@@ -44,9 +44,9 @@ func forms() []*form {
 	}
 }
 
-// measure calls do, which ends one or all pods of the form and returns the names of the pods that
-// must disappear. measure counts the short runs that are lost, until all replicas of the form are
-// ready again.
+// measure ends pods of the form, and counts the short runs that are lost until all replicas of the
+// form are ready again. The function do ends one pod or all of them, and returns the names of the
+// pods that must disappear.
 func (f *form) measure(way string, do func(pods []pod) []string) {
 	f.s.t.Helper()
 	all := func() bool { return len(f.s.readyPods(f.label)) == f.replicas && len(f.s.pods(f.label)) == f.replicas }

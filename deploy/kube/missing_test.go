@@ -59,8 +59,8 @@ func (s *space) crds() {
 }
 
 // TestKindsOfOthers: the API server must accept the manifests for routes, scaling and monitoring.
-// It has the real definitions of Gateway API, the Prometheus operator and KEDA, with their
-// validation rules (CEL). No controller for these kinds runs on the node.
+// The test gives it the real definitions of Gateway API, the Prometheus operator and KEDA, with
+// their validation rules (CEL). No controller for these kinds runs on the node.
 func TestKindsOfOthers(t *testing.T) {
 	s := scene(t)
 	s.crds()

@@ -273,9 +273,9 @@ func (r recording) framework() string {
 	return sections[r.family]
 }
 
-// TestVersionsByTheOutcome: each text in the maps testedVersions and announcedVersions must appear
-// as the version in the report of some recording of its framework, but never in the report of a
-// recording without a question.
+// TestVersionsByTheOutcome: the maps testedVersions and announcedVersions have texts for
+// frameworks. In the report of some recording of the framework, the text must stand as the version.
+// It must not stand in the report of a recording without a question.
 func TestVersionsByTheOutcome(t *testing.T) {
 	told := map[string]int{}
 	for _, r := range allRecordings(t) {
