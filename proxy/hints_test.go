@@ -133,8 +133,9 @@ func TestHintsOfAnswers(t *testing.T) {
 	}
 }
 
-// TestRedirectThatLeadsBack: a client would follow a redirect to the same address of Holdpoint
-// forever, so it gets status 502 instead. A redirect to another address is forwarded.
+// TestRedirectThatLeadsBack: the backend redirects a request to the same address of Holdpoint. The
+// client would follow this redirect forever, so it must get status 502 instead. A redirect to
+// another address must be forwarded.
 func TestRedirectThatLeadsBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		upstream, asked, to, want string
@@ -180,8 +181,8 @@ func TestRedirectThatLeadsBack(t *testing.T) {
 	}
 }
 
-// TestHintsOfWhatPasses: a preflight that the backend refuses and a stream of the AI SDK are
-// forwarded, and the log has one line about each.
+// TestHintsOfWhatPasses: the backend refuses a preflight, and responds to a run with a stream of
+// the AI SDK. Holdpoint must forward both responses and log one line about each.
 func TestHintsOfWhatPasses(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodOptions {

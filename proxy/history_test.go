@@ -13,8 +13,9 @@ import (
 	"holdpoint/translate"
 )
 
-// asksByKey returns a rig that asks about call c1 in each of its first runs. The parameter runs is
-// their number. The client may answer by a tool message for that call.
+// asksByKey returns a rig. In the first runs, its backend sends the events between and then asks
+// about call c1. The parameter runs is the number of these runs. The client may answer by a tool
+// message for c1.
 func asksByKey(t *testing.T, runs int, between ...string) *rig {
 	t.Helper()
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -33,8 +34,9 @@ func saysOnC1(id string, approved bool) string {
 	return fmt.Sprintf(`{"id":%q,"role":"tool","toolCallId":"c1","content":"{\"approved\":%v}"}`, id, approved)
 }
 
-// TestAReplyThatStoodThere: a yes that precedes the question is not its answer, even if its message
-// has a new id. A second yes is an answer, and so is a message with another decision.
+// TestAReplyThatStoodThere: a history contained a yes before the question was asked. This yes must
+// not answer the question, even if its message gets a new id. If the client adds a second yes, or
+// changes the decision, the question is answered.
 func TestAReplyThatStoodThere(t *testing.T) {
 	for name, c := range map[string]struct {
 		then []string // follows the user's message in the second request
@@ -100,9 +102,9 @@ func TestAReplyThatStoodThere(t *testing.T) {
 	})
 }
 
-// TestTwoAnswersToOneQuestion: the answers may be a resume entry and a message, or two messages. If
-// they decide differently, they are refused. If they decide the same, the entry is sent, because it
-// has more detail.
+// TestTwoAnswersToOneQuestion: a request has two answers to one question: a resume entry and a
+// message, or two messages. If the two decide differently, Holdpoint must refuse them. If they
+// decide the same, it must send the entry, because the entry has more detail.
 func TestTwoAnswersToOneQuestion(t *testing.T) {
 	entry := func(status, payload string) string {
 		return resumeWith(`{"interruptId":"n1~id1","status":"` + status + `"` + payload + `}`)
@@ -148,8 +150,8 @@ func TestTwoAnswersToOneQuestion(t *testing.T) {
 	}
 }
 
-// TestWhatIsReadInTwoWaysNeverAnswers: a message that two parsers read differently is not an
-// answer, and does not reach the backend.
+// TestWhatIsReadInTwoWaysNeverAnswers: two parsers would read a message differently. Such a message
+// must not count as an answer, and must not reach the backend.
 func TestWhatIsReadInTwoWaysNeverAnswers(t *testing.T) {
 	g := pandoRig(t)
 	g.do(withMessages(oldUser))

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// An onHTTP2 is a rig whose backend and front speak HTTP/2, each with or without TLS.
+// An onHTTP2 is a rig in which the backend and Holdpoint itself speak HTTP/2, both with TLS or both
+// without it.
 type onHTTP2 struct {
 	*rig
 	client *http.Client
@@ -82,7 +83,7 @@ func (g *onHTTP2) post(ctx context.Context, body string) *http.Response {
 	return res
 }
 
-// TestHTTP2: streams over HTTP/2 on both sides are the same as over HTTP/1.1.
+// TestHTTP2: if both sides speak HTTP/2, the streams must be the same as with HTTP/1.1.
 func TestHTTP2(t *testing.T) {
 	for name, secure := range map[string]bool{"TLS": true, "plain": false} {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +107,7 @@ func TestHTTP2(t *testing.T) {
 					w.(http.Flusher).Flush()
 					<-r.Context().Done()
 					close(gone)
-					// it passes between two writes
+					// The write timeout passes between two writes of the backend.
 				}, func(o *Options) { o.WriteTimeout = 50 * time.Millisecond })
 				ctx, leave := context.WithCancel(t.Context())
 				lines := bufio.NewReader(g.post(ctx, input("t", "r", "")).Body)
@@ -114,7 +115,8 @@ func TestHTTP2(t *testing.T) {
 					t.Fatalf("%q, %v", line, err)
 				}
 				lines.ReadString('\n')
-				// the connection has the write deadline, in real time
+				// The write deadline is set on a real connection, so the test must wait in real
+				// time.
 				time.Sleep(200 * time.Millisecond)
 				close(next)
 				if line, err := lines.ReadString('\n'); !strings.Contains(line, "TEXT_MESSAGE") {

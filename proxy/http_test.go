@@ -104,9 +104,9 @@ func TestRequestHeaders(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume: if a POST has an Idempotency-Key and its
-// connection breaks after the request was written, net/http sends the request again by itself. The
-// action would run twice, so Holdpoint must prevent that.
+// TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume: a POST has an Idempotency-Key, and its
+// connection breaks after net/http has written the request. Then net/http sends the request again
+// by itself, and the action would run twice. Holdpoint must prevent this.
 func TestIdempotencyKeyDoesNotMakeTheTransportRepeatAResume(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -319,7 +319,7 @@ func TestRunsThatMustNotBeGuessedAtAreRefused(t *testing.T) {
 	for name, body := range map[string]string{
 		"a byte order mark": "\xef\xbb\xbf" + input("t", "r", ""), "UTF-16": utf16(input("t", "r", "")), "UTF-16 behind much white space": utf16(strings.Repeat(" ", 700) + input("t", "r", "")),
 	} {
-		// the declared media type does not count
+		// Holdpoint must not rely on the media type that the request declares.
 		for _, contentType := range []string{"text/plain", "application/octet-stream"} {
 			t.Run(name+" as "+contentType, func(t *testing.T) {
 				calls := g.called()
@@ -427,8 +427,8 @@ func (hinting) Hint(path string) string {
 	return ""
 }
 
-// TestHintsAreLoggedOnce: Holdpoint forwards requests that it does not translate, and logs the
-// reason once.
+// TestHintsAreLoggedOnce: Holdpoint must forward requests that it does not translate. It must log
+// only once why it does not translate them.
 func TestHintsAreLoggedOnce(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { io.WriteString(w, "theirs") },
 		func(o *Options) { o.Dialect = hinting{&fakeDialect{}} })
@@ -463,8 +463,9 @@ func TestLogsHoldNoPayload(t *testing.T) {
 	}
 }
 
-// TestAnswersThatNobodyCanJudgeAreLogged: the question has no schema, and the payload is neither a
-// clear yes nor a clear no. Holdpoint must send it to the backend and log a warning.
+// TestAnswersThatNobodyCanJudgeAreLogged: a question has no schema, and the payload of its answer
+// is neither a clear yes nor a clear no. Holdpoint must send the answer to the backend and log a
+// warning.
 func TestAnswersThatNobodyCanJudgeAreLogged(t *testing.T) {
 	for payload, want := range map[string]int{
 		`,"payload":"hunter2"`: 1, `,"payload":{"answer":"hunter2"}`: 1, ``: 1,

@@ -16,8 +16,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestRefusalThatHangs: a backend reports a refusal in RUN_FINISHED and sends nothing more. After
-// the idle timeout the run ends with that refusal.
+// TestRefusalThatHangs: a backend reports a refusal in RUN_FINISHED and then sends nothing more.
+// After the idle timeout, the run must end with this refusal.
 func TestRefusalThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, asksFirst(func(ctx context.Context, n int, w io.Writer) error {
@@ -34,8 +34,8 @@ func TestRefusalThatHangs(t *testing.T) {
 	})
 }
 
-// A breath is a backend's stream that is silent until the idle timeout, and breaks off at that
-// moment.
+// A breath is a stream of the backend. It is silent until the idle timeout, and at that moment it
+// breaks off.
 type breath struct {
 	begun io.Reader
 	body  *body
@@ -61,9 +61,9 @@ func (b *breaths) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body, Request: req, ProtoMajor: 1, ProtoMinor: 1}, nil
 }
 
-// TestEndAtTheMomentOfSilence: the backend's stream breaks off just as the idle timeout ends. If
-// the client got only the timeout, the record must keep the doubt, so that the next request reports
-// it.
+// TestEndAtTheMomentOfSilence: the backend's stream breaks off at the moment of the idle timeout.
+// If the client got only the timeout, the record must keep the doubt, so that the next request can
+// report the doubt.
 func TestEndAtTheMomentOfSilence(t *testing.T) {
 	for n := range 300 {
 		b := newBubble(t, endsAtOnce, func(o *Options) { o.Transport = &breaths{} })
@@ -84,8 +84,8 @@ func TestEndAtTheMomentOfSilence(t *testing.T) {
 	}
 }
 
-// A goneOn is a store that, at the end of a run, opens another question and reports that the run
-// has lost its claim.
+// A goneOn is a store. At the end of a run, it opens another question and reports that the run has
+// lost its claim.
 type goneOn struct{ store.Store }
 
 func (g goneOn) Do(ctx context.Context, key store.Key, step store.Step) (store.StepResult, error) {
@@ -103,8 +103,8 @@ func (g goneOn) Do(ctx context.Context, key store.Key, step store.Step) (store.S
 	return done, store.ErrStale
 }
 
-// TestQuestionThatStandsAlreadyIsTold: a run asks a question, but another question of the thread
-// has been opened meanwhile. The client must get that other question.
+// TestQuestionThatStandsAlreadyIsTold: a run asks a question, but meanwhile another question of the
+// thread was opened. The client must get the question that was opened.
 func TestQuestionThatStandsAlreadyIsTold(t *testing.T) {
 	g := newRig(t, asksOnceMore, func(o *Options) { o.Store = goneOn{o.Store} })
 	g.do(input("t", "r1", ""))

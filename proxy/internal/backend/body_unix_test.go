@@ -25,8 +25,9 @@ func (c countedConn) Write(p []byte) (int, error) {
 	return c.TCPConn.Write(p)
 }
 
-// TestBodyIsSentAtOnce: net/http sends the beginning of a request with its header, and the rest of
-// a Body with one write. Other bodies arrive too.
+// TestBodyIsSentAtOnce: net/http must send a body that is a Body with at most two writes: the
+// beginning together with the header of the request, and the rest. Bodies of other types must also
+// arrive whole.
 func TestBodyIsSentAtOnce(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body)
@@ -70,7 +71,8 @@ func TestBodyIsSentAtOnce(t *testing.T) {
 	}
 }
 
-// TestBodyWithinLimit: ReadFrom sends no more than the length that was declared.
+// TestBodyWithinLimit: the caller limits a Body to a length. ReadFrom must not send more than this
+// length.
 func TestBodyWithinLimit(t *testing.T) {
 	near, far := net.Pipe()
 	defer near.Close()

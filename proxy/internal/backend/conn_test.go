@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// connected returns a Conn and the other end of its connection.
+// connected returns a Conn (ours) and the other side of its connection (theirs).
 func connected(t *testing.T) (ours *Conn, theirs net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -34,8 +34,8 @@ func connected(t *testing.T) (ours *Conn, theirs net.Conn) {
 	return ours, theirs
 }
 
-// TestBurstIsReadWhole checks that all bytes and then the end of the stream arrive, whatever the
-// size of the reads, and whether or not each read waits first.
+// TestBurstIsReadWhole checks that all bytes arrive, and then the end of the stream. This must hold
+// for each size of a read, and whether or not the reader calls Wait before each read.
 func TestBurstIsReadWhole(t *testing.T) {
 	sent := []byte(strings.Repeat("0123456789abcdef", 1<<16)) // 1 MiB
 	for _, size := range []int{1, 100, plainBuffer, 20_000, burstBytes / 2, 300_000} {
@@ -97,8 +97,8 @@ func TestBurstHoldsNothingWhileItWaits(t *testing.T) {
 	}
 }
 
-// TestBurstEndsByAnError checks that the next two calls of Read return an error if the connection
-// was reset, or was closed during a wait.
+// TestBurstEndsByAnError checks a connection that was reset, or that was closed while its Conn
+// waited. The next two calls of Read must return an error.
 func TestBurstEndsByAnError(t *testing.T) {
 	ours, theirs := connected(t)
 	waited := make(chan struct{})

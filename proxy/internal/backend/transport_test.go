@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestIdleConnectionsAreGivenUp checks that Holdpoint closes idle connections before common servers
-// do. gunicorn closes them after 2 s.
+// TestIdleConnectionsAreGivenUp checks that Holdpoint closes an idle connection earlier than common
+// servers close it. gunicorn, for example, closes it after 2 s.
 func TestIdleConnectionsAreGivenUp(t *testing.T) {
 	if DefaultKeepAlive >= 2*time.Second {
 		t.Errorf("an idle connection is kept for %v", DefaultKeepAlive)
@@ -25,8 +25,8 @@ func TestIdleConnectionsAreGivenUp(t *testing.T) {
 	}
 }
 
-// TestNothingIsSentAgain checks that a request is not repeated once a byte of it was written. If a
-// backend closes the connection after reading a request, it must not get the request again.
+// TestNothingIsSentAgain: a backend reads a request and then closes the connection. It must not get
+// this request again, because net/http must not repeat a request of which it has written a byte.
 func TestNothingIsSentAgain(t *testing.T) {
 	got := make(chan string, 10)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -58,8 +58,8 @@ func TestNothingIsSentAgain(t *testing.T) {
 	}
 }
 
-// TestBufferOfAConnection checks the size of the buffer that net/http keeps for each stream, even
-// while it waits.
+// TestBufferOfAConnection checks the size of the buffer that net/http keeps for each connection,
+// even while a stream waits.
 func TestBufferOfAConnection(t *testing.T) {
 	for address, want := range map[string]int{"http://backend": plainBuffer, "https://backend": 4 << 10} {
 		upstream, _ := url.Parse(address)

@@ -49,8 +49,8 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// TestWatchIsLate checks that OnGraceOver is called after OnSilence in the same wait, and that the
-// end of a wait resets both.
+// TestWatchIsLate checks that, in the same wait, OnGraceOver is called after OnSilence. When a wait
+// ends, both must start anew with the next wait.
 func TestWatchIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex // the timer calls note in another goroutine

@@ -11,8 +11,9 @@ import (
 
 const inTreeUser = `{"name":null,"id":"u1","role":"user","content":"go"}`
 
-// TestCallsAgain checks which calls are streamed before a question that is sent again. A client
-// that ignores snapshots shows a question only if its call streams in the same run.
+// TestCallsAgain: Holdpoint sends a question again. The test checks which calls it streams before
+// the question. A client that ignores snapshots shows a question only if the call streams in the
+// same run.
 func TestCallsAgain(t *testing.T) {
 	t.Parallel()
 	const whole = "TOOL_CALL_START(rm) TOOL_CALL_ARGS TOOL_CALL_END"
@@ -56,8 +57,8 @@ func TestCallsAgain(t *testing.T) {
 	}
 }
 
-// TestEndAgain checks which events of a recorded end are streamed to a client that ignores
-// snapshots.
+// TestEndAgain: a client that ignores snapshots gets the recorded end of a run. The test checks
+// which events of this end Holdpoint streams to it.
 func TestEndAgain(t *testing.T) {
 	t.Parallel()
 	const (

@@ -10,8 +10,8 @@ import (
 	"holdpoint/translate"
 )
 
-// The call that the questions of the tables are about: first as a message of the client's history,
-// then as events, and then its result.
+// The tables have questions about this call. It is given as a message of the client's history, then
+// as events, and then come the events of its result.
 const (
 	caller  = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"rm","arguments":"{\"path\":\"a\"}"}}]}`
 	started = `{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"rm","parentMessageId":"a1"}`
@@ -20,7 +20,8 @@ const (
 	result  = `{"type":"TOOL_CALL_RESULT","messageId":"m9","toolCallId":"c1","content":"done"}`
 )
 
-// recorded returns the transcript that the record has from the time when the question was raised.
+// recorded returns a transcript with these messages, as the record has it from the time when the
+// question was asked.
 func recorded(messages ...string) *transcript.Transcript {
 	list := make([]agui.Message, len(messages))
 	for n, m := range messages {
@@ -29,8 +30,8 @@ func recorded(messages ...string) *transcript.Transcript {
 	return transcript.New(1<<20, list, nil)
 }
 
-// replay sends the backend's events to the client as an exchange does, and returns the events that
-// the client gets.
+// replay passes events of the backend on to the client, as an exchange does. It returns the types
+// of the events that the client gets, in the form of brief.
 func replay(k *KnownCalls, events ...string) string {
 	var list []agui.Event
 	for _, text := range events {
@@ -54,8 +55,8 @@ func replay(k *KnownCalls, events ...string) string {
 	return brief(list)
 }
 
-// TestKnownCalls checks which events of a call reach a client that answers a question about the
-// call.
+// TestKnownCalls: a client answers a question about a call, and the backend sends events of this
+// call. The test checks which of these events the client gets.
 func TestKnownCalls(t *testing.T) {
 	t.Parallel()
 	const (
@@ -78,7 +79,7 @@ func TestKnownCalls(t *testing.T) {
 	lost.ForgetMessages()
 	holds, lacks := listen(t, older, user, caller), listen(t, older, user)
 	news := listen(t, older, `{"id":"u2","role":"user","content":"yes"}`)
-	// it omits the message with the call, and shows the call as a question
+	// This client omits the message with the call, because it shows the call as a question.
 	omits := listen(t, dotnet, user)
 	for name, c := range map[string]struct {
 		listener Listener
@@ -127,7 +128,7 @@ func TestKnownCalls(t *testing.T) {
 	}
 }
 
-// TestResultIDs checks that the message of each result has an id of its own.
+// TestResultIDs checks that each result gets a message id that no other message has.
 func TestResultIDs(t *testing.T) {
 	t.Parallel()
 	of := func(message, call string) agui.Event {
@@ -149,8 +150,8 @@ func TestResultIDs(t *testing.T) {
 	}
 }
 
-// TestPassedResultsDoNotAllocate checks that a result that is forwarded unchanged costs no
-// allocation, although Holdpoint compares its id with the earlier ones.
+// TestPassedResultsDoNotAllocate: Holdpoint compares the id of each result with the ids of earlier
+// results. If it forwards the result unchanged, this must cost no allocation.
 func TestPassedResultsDoNotAllocate(t *testing.T) {
 	const runs = 200
 	var told ResultIDs

@@ -53,12 +53,13 @@ func TestIDs(t *testing.T) {
 	same(t, []agui.Event{l.Start(), l.Finish(), listen(t, older).Start()},
 		`{"type":"RUN_STARTED","threadId":"t","runId":"r","protocolVersion":"1.0"}`, `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`,
 		`{"type":"RUN_STARTED","threadId":"t","runId":"r"}`)
-	// A dialect may use its own run ids, and the backend may have its own thread id.
+	// A dialect may use its own run ids, and the backend may have its own thread id. The client
+	// must get the ids of its request.
 	same(t, []agui.Event{l.InThread(agui.NewEvent([]byte(`{"type":"RUN_FINISHED","threadId":"b","runId":"x"}`)))}, `{"type":"RUN_FINISHED","threadId":"t","runId":"x"}`)
 }
 
-// TestEndsThatAClientCanRead checks that a client that declares no version does not get the
-// outcomes that AG-UI 1.0 added.
+// TestEndsThatAClientCanRead: a client declares no version. It must not get the outcomes that AG-UI
+// 1.0 added.
 func TestEndsThatAClientCanRead(t *testing.T) {
 	t.Parallel()
 	const (

@@ -9,7 +9,8 @@ import (
 	"holdpoint/translate"
 )
 
-// Requests of the clients that the tables below name. Each has the thread t.
+// These are request bodies of the clients that the tables below name. All of them have the thread
+// t.
 const (
 	official = `{"protocolVersion":"1.0","threadId":"t","runId":"r","messages":[` + user + `]}`
 	older    = `{"threadId":"t","runId":"r","messages":[` + user + `],"tools":[],"context":[],"state":{},"forwardedProps":{}}` // @ag-ui/client 0.0.59
@@ -22,9 +23,9 @@ const (
 	tool = `{"name":"rm","description":"","parameters":{"type":"object"}}`
 )
 
-// listen returns the client that sent the request body. It gets questions in the form that
-// Holdpoint chooses if the operator configures none. messages, if there are any, replace those of
-// the body.
+// listen returns the client that sent body. The client gets questions in the form that Holdpoint
+// chooses if the operator has configured no form. messages, if there are any, replace the messages
+// of body.
 func listen(t testing.TB, body string, messages ...string) Listener {
 	t.Helper()
 	if len(messages) > 0 {
@@ -38,7 +39,7 @@ func listen(t testing.TB, body string, messages ...string) Listener {
 	return Listener{Line: line, Show: ShowFor(line, &in, false), Thread: in.ThreadID, In: &in, ClientMessages: in.Messages}
 }
 
-// as returns the client l with questions in the form show, as if the operator had configured it.
+// as returns the client l as if the operator had configured the form show for its questions.
 func as(l Listener, show translate.Show) Listener {
 	l.Show = show
 	return l
@@ -53,8 +54,8 @@ func texts(events []agui.Event) []string {
 	return list
 }
 
-// brief returns events as a line of their types. In parentheses follow the type of an outcome, the
-// name of a tool and the content of a result.
+// brief returns events as a line of their types. A type may be followed, in parentheses, by the
+// type of an outcome, the name of a tool or the content of a result.
 func brief(events []agui.Event) string {
 	list := make([]string, len(events))
 	for n, ev := range events {
@@ -68,7 +69,7 @@ func brief(events []agui.Event) string {
 	return strings.Join(list, " ")
 }
 
-// same compares events with JSON texts.
+// same checks that the JSON of events equals these texts.
 func same(t *testing.T, got []agui.Event, want ...string) {
 	t.Helper()
 	if list := texts(got); strings.Join(list, "\n") != strings.Join(want, "\n") {
@@ -76,7 +77,8 @@ func same(t *testing.T, got []agui.Event, want ...string) {
 	}
 }
 
-// TestShowFor checks in which form a client gets questions if the operator configures none.
+// TestShowFor: the operator has configured no form for questions. The test checks in which form
+// each client gets them.
 func TestShowFor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -99,8 +101,8 @@ func TestShowFor(t *testing.T) {
 	}
 }
 
-// TestErrorAfterQuestions checks which clients may get a RUN_ERROR after a RUN_FINISHED with
-// questions.
+// TestErrorAfterQuestions: a RUN_FINISHED has questions. The test checks which clients may get a
+// RUN_ERROR after it.
 func TestErrorAfterQuestions(t *testing.T) {
 	t.Parallel()
 	page := listen(t, official)

@@ -10,8 +10,8 @@ import (
 	"holdpoint/translate"
 )
 
-// Events and interrupts of which the tests make pauses. A backend asks by the interrupt outcome, by
-// a CUSTOM event, by a call of request_approval, or by a call of another tool.
+// The tests make pauses from these events and interrupts. A backend asks by the interrupt outcome,
+// by a CUSTOM event, by a call of request_approval, or by a call of another tool.
 const (
 	question  = `{"id":"n~x","reason":"approval","message":"Delete it?"}`
 	aboutCall = `{"id":"n~x","reason":"tool_call","message":"Delete it?","toolCallId":"c1"}`
@@ -22,7 +22,8 @@ const (
 	otherTool = `{"type":"TOOL_CALL_START","toolCallId":"c2","toolCallName":"confirm"}`
 )
 
-// asks returns a pause with one question. native are the events by which the backend announced it.
+// asks returns a pause with one question. native are the events by which the backend announced the
+// question.
 func asks(object, finish string, native ...string) *agui.Pause {
 	p := &agui.Pause{Finish: []byte(ended), NativeFinish: []byte(finish), SeenMessages: []agui.SeenMessage{agui.NewSeenMessage(agui.ParseMessage([]byte(user)))}}
 	i := agui.Interrupt{ID: "n~x", Native: "n", Object: []byte(object)}
@@ -63,8 +64,8 @@ func TestWhoIsToldWhat(t *testing.T) {
 		{"it has answered by resume", listen(t, resuming), [5]string{outcome, outcome, outcome, outcome, outcome}},
 		{"TanStack AI", listen(t, tanStack), [5]string{byEvent, byEvent, "TOOL_CALL_START(request_approval) " + outcome, "TOOL_CALL_START(confirm) " + outcome, "TOOL_CALL_START(confirm) " + outcome}},
 		{"AGUI.Client 0.0.3", listen(t, dotnet), [5]string{byEvent, byEvent, "TOOL_CALL_START(request_approval) " + outcome, "TOOL_CALL_START(confirm) " + outcome, "TOOL_CALL_START(confirm) " + outcome}},
-		// This client throws at CUSTOM and ignores the outcome. It answers calls of one tool, and
-		// gets every other question as a text.
+		// The in-tree client fails at CUSTOM and ignores the outcome. It answers calls of one tool,
+		// and gets every other question as a text.
 		{"Microsoft.Agents.AI.AGUI", listen(t, inTree), [5]string{
 			text + outcome, "CUSTOM " + text + "RUN_FINISHED", "TOOL_CALL_START(request_approval) RUN_FINISHED", "TOOL_CALL_START(confirm) " + text + "RUN_FINISHED", "TOOL_CALL_START(confirm) " + text + "RUN_FINISHED",
 		}},
@@ -90,8 +91,9 @@ func TestWhoIsToldWhat(t *testing.T) {
 	}
 }
 
-// TestOrderOfAQuestion checks the order of a question's events: the announcement, the other events,
-// the end. If the question is a text, the text follows the events that close open messages.
+// TestOrderOfAQuestion checks the order of the events of a question: first its announcement, then
+// the other events, then the end of the run. If the question is a text, this text follows the
+// events that close open messages.
 func TestOrderOfAQuestion(t *testing.T) {
 	t.Parallel()
 	const (
@@ -136,8 +138,9 @@ func TestCustomInterrupt(t *testing.T) {
 	}
 }
 
-// TestAnnouncement checks that a call in the client's history is not announced again. The client
-// would append the arguments to those that it has.
+// TestAnnouncement: a call announces a question, and the client already has the call in its
+// history. Holdpoint must not send the call again. The client would append the arguments to those
+// that it has.
 func TestAnnouncement(t *testing.T) {
 	t.Parallel()
 	p := asks(question, ended, custom, approval, `{"type":"TOOL_CALL_ARGS","toolCallId":"c2","delta":"{}"}`, `{"type":"TOOL_CALL_END","toolCallId":"c2"}`)
@@ -151,8 +154,8 @@ func TestAnnouncement(t *testing.T) {
 }
 
 // TestQuestionText checks that the text of a question says what the agent asks and where the person
-// can answer. The text's id must name the question, so that Holdpoint can give the question up at
-// the person's next message.
+// can answer. The id of the text message must name the question. By this id, Holdpoint gives the
+// question up when the person writes the next message.
 func TestQuestionText(t *testing.T) {
 	t.Parallel()
 	const where = "This program cannot answer that. It can be answered at the desk, or in another client of this conversation. If it is not answered before your next message, that message cancels it."
@@ -176,8 +179,8 @@ func TestQuestionText(t *testing.T) {
 	}
 }
 
-// TestGivingUp checks for which clients Holdpoint treats a question as shown by a text. The
-// person's next message gives such a question up.
+// TestGivingUp: a text shows a question to a client, and the person's next message then gives the
+// question up. The test checks for which clients and pauses Holdpoint does so.
 func TestGivingUp(t *testing.T) {
 	t.Parallel()
 	text := `{"id":"holdpoint-question-n~x","role":"assistant","content":"..."}`
@@ -207,7 +210,7 @@ func TestGivingUp(t *testing.T) {
 }
 
 // TestTanStackBindings checks the bindings of questions. TanStack AI's client shows a question only
-// if its binding names the run that sends the question. Other clients get no binding.
+// if the question has a binding that names the current run. Other clients must get no binding.
 func TestTanStackBindings(t *testing.T) {
 	t.Parallel()
 	p := asks(aboutCall, ended)
@@ -229,8 +232,8 @@ func TestTanStackBindings(t *testing.T) {
 	}
 }
 
-// TestRetoldIDs checks that .NET's client gets another id each time that a question is sent again.
-// Holdpoint must read an answer with such an id as an answer with the published id.
+// TestRetoldIDs: each time that Holdpoint sends a question again, .NET's client must get it under
+// another id. Holdpoint must read an answer with such an id like an answer with the published id.
 func TestRetoldIDs(t *testing.T) {
 	t.Parallel()
 	p := asks(question, ended, custom)
@@ -258,8 +261,8 @@ func TestRetoldIDs(t *testing.T) {
 	}
 }
 
-// TestRefusals checks that the reason of a refusal is in the metadata of the end and of each
-// question, and nowhere else.
+// TestRefusals checks that the reason of a refusal is in the metadata of RUN_FINISHED and in the
+// metadata of each question, and nowhere else.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	why := &Refusal{Code: "RESUME_CONFLICT", Text: "no"}
@@ -283,8 +286,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestPublish checks that a question gets the published id, and an expiry. The expiry is the
-// backend's if it sets one, else the one that the operator has configured.
+// TestPublish checks that a question gets the published id and a time at which it expires. If the
+// backend sets such a time, it must stay. Otherwise the question gets the time that the operator
+// has configured.
 func TestPublish(t *testing.T) {
 	at := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
@@ -305,8 +309,8 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// TestWithPublishedID checks that the backend's own announcement gets the published id in place of
-// the backend's id.
+// TestWithPublishedID: the backend's own event announces a question. In this event, the published
+// id must replace the backend's id.
 func TestWithPublishedID(t *testing.T) {
 	p := &agui.Pause{Interrupts: []agui.Interrupt{{Native: "n", ID: "n~x"}, {Native: "same", ID: "same"}, {ID: "~y"}}}
 	for name, c := range map[string][2]string{

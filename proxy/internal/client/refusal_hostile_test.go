@@ -10,8 +10,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// TestManyQuestionsAreExplainedInOneGo checks that the work of adding a refusal to each question
-// grows linearly with the number of questions.
+// TestManyQuestionsAreExplainedInOneGo: Holdpoint adds a refusal to each of many questions. The
+// work must grow linearly with the number of questions.
 func TestManyQuestionsAreExplainedInOneGo(t *testing.T) {
 	var list []string
 	for n := range 400 {

@@ -9,7 +9,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestOwnResults checks which result Holdpoint sends for an answered call if the backend sent none.
+// TestOwnResults: the client has answered the question about a call, and the backend sent no result
+// of the call. The test checks which result Holdpoint sends to the client.
 func TestOwnResults(t *testing.T) {
 	t.Parallel()
 	const whole = "TOOL_CALL_START(rm) TOOL_CALL_ARGS TOOL_CALL_END "
@@ -67,8 +68,8 @@ func TestOwnResults(t *testing.T) {
 	}
 }
 
-// TestRecordedResults checks the text of Holdpoint's own result for a question that has ended. The
-// record says how it ended.
+// TestRecordedResults: a question has ended, and the record says how. The test checks the text of
+// the result that Holdpoint makes for its call.
 func TestRecordedResults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -8,7 +8,8 @@ import (
 	"holdpoint/internal/clients"
 )
 
-// readAs returns the events that a client of the kind line gets if the backend sends events.
+// readAs returns the events that a client gets if the backend sends these events. line is the kind
+// of the client.
 func readAs(line *clients.Line, events ...string) []string {
 	s := Rewriter{Line: line, NewID: func() string { return "new" }}
 	var got []string
@@ -18,7 +19,7 @@ func readAs(line *clients.Line, events ...string) []string {
 	return got
 }
 
-// TestReadable checks the streams of clients that throw at some events.
+// TestReadable checks the streams of clients that fail at some types of events.
 func TestReadable(t *testing.T) {
 	t.Parallel()
 	const (

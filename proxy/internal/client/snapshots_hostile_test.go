@@ -8,9 +8,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// TestManyUntakenMessages checks that messages that the backend has not received are added to a
-// snapshot in one step. Adding very many small messages one by one would copy the snapshot for
-// each.
+// TestManyUntakenMessages: a snapshot lacks very many small messages that the backend has not
+// received. Holdpoint must add all of them in one step. If it added them one by one, it would copy
+// the snapshot for each.
 func TestManyUntakenMessages(t *testing.T) {
 	const many = 2000
 	var fresh []agui.Message

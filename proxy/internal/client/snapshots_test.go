@@ -18,7 +18,8 @@ func rawList(list ...string) []json.RawMessage {
 	return raw
 }
 
-// TestSnapshots checks which snapshots a client gets before an outcome, and why one is omitted.
+// TestSnapshots checks which snapshots a client gets before an outcome, and for what reason
+// Holdpoint omits a snapshot.
 func TestSnapshots(t *testing.T) {
 	t.Parallel()
 	const (
@@ -69,7 +70,8 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// TestStoredSnapshots checks which snapshots of the record are sent, and for which requests.
+// TestStoredSnapshots checks which snapshots of the record Holdpoint sends, and to which requests
+// it may send them.
 func TestStoredSnapshots(t *testing.T) {
 	t.Parallel()
 	list := rawList(user)
@@ -95,8 +97,9 @@ func TestStoredSnapshots(t *testing.T) {
 	}
 }
 
-// TestMessagesThatDidNotGo checks that a snapshot of the backend gets the client's messages that
-// the backend did not get. Without them, the client would delete these messages.
+// TestMessagesThatDidNotGo: the backend sends a snapshot, but it did not get some messages of the
+// client. Holdpoint must add these messages to the snapshot. Otherwise the client would delete
+// them.
 func TestMessagesThatDidNotGo(t *testing.T) {
 	t.Parallel()
 	message := func(text string) agui.Message { return agui.ParseMessage([]byte(text)) }
@@ -119,8 +122,8 @@ func TestMessagesThatDidNotGo(t *testing.T) {
 	}
 }
 
-// TestSnapshotTexts checks that a client that ignores the messages in snapshots gets the
-// assistant's texts since the last user message as a stream.
+// TestSnapshotTexts: a client ignores the messages in snapshots. It must get the assistant's texts
+// since the last user message as a stream.
 func TestSnapshotTexts(t *testing.T) {
 	t.Parallel()
 	snapshot := agui.NewEvent([]byte(`{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"old","role":"assistant","content":"before"},` + user +

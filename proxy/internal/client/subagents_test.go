@@ -7,8 +7,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// TestSubagentsOfOneNativeID checks the ends of subagents if the backend gives two questions the
-// same id. Each end must name each published id once.
+// TestSubagentsOfOneNativeID: a backend gives two questions the same id, and the ends of two
+// subagents name it. In the events that the client gets, each end must name each published id once.
 func TestSubagentsOfOneNativeID(t *testing.T) {
 	var s Subagents
 	for _, ev := range []string{
@@ -35,8 +35,9 @@ func TestSubagentsOfOneNativeID(t *testing.T) {
 	}
 }
 
-// TestWaitingSubagentsAreBounded checks that only a bounded number of bytes is held back. Later
-// ends of subagents are sent with the backend's ids.
+// TestWaitingSubagentsAreBounded: Holdpoint holds the ends of subagents back until it knows the
+// published ids. It may hold back only a bounded number of bytes. It must send further ends with
+// the backend's ids.
 func TestWaitingSubagentsAreBounded(t *testing.T) {
 	var s Subagents
 	large := agui.NewEvent([]byte(`{"type":"SUBAGENT_FINISHED","subagentRunId":"s1","result":"` + strings.Repeat("x", maxWaitingSubagents) + `","outcome":{"interruptIds":[]}}`))

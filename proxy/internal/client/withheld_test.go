@@ -9,8 +9,8 @@ import (
 	"holdpoint/translate"
 )
 
-// messagesWith returns one message for each element of list. `id` becomes a user message,
-// `id:call,call` an assistant message with these calls.
+// messagesWith returns one message for each element of list. The element `id` becomes a user
+// message. The element `id:call,call` becomes an assistant message with these calls.
 func messagesWith(list ...string) []agui.Message {
 	var messages []agui.Message
 	for _, one := range list {
@@ -28,7 +28,7 @@ func messagesWith(list ...string) []agui.Message {
 	return messages
 }
 
-// withheldOf returns the messages of all that sent does not contain, or contains in another form.
+// withheldOf returns the messages of all that are not in sent, or are in sent in another form.
 func withheldOf(all, sent []agui.Message) []translate.WithheldMessage {
 	var list []translate.WithheldMessage
 	var before []string
@@ -42,8 +42,9 @@ func withheldOf(all, sent []agui.Message) []translate.WithheldMessage {
 	return list
 }
 
-// TestWithheldMessagesComeBack checks that a snapshot gets back the messages that a dialect did not
-// send to the backend. Each is inserted after the nearest earlier message, in the client's order.
+// TestWithheldMessagesComeBack: a dialect did not send some messages to the backend, so the
+// backend's snapshot lacks them. Holdpoint must add them to the snapshot, each after the nearest
+// earlier message, in the client's order.
 func TestWithheldMessagesComeBack(t *testing.T) {
 	for name, c := range map[string]struct{ all, sent, snapshot, want string }{
 		"nothing was cut":               {"u1 a1:A u2", "u1 a1:A u2", "u1 a1:A u2", "u1 a1:A u2"},

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestAllowancesAreBounded checks that the number and the bytes of the recorded permissions are
-// bounded, whatever clients and backends send.
+// TestAllowancesAreBounded: Holdpoint records which origins a backend permits. The number of these
+// permissions and their bytes must be bounded, whatever clients and backends send.
 func TestAllowancesAreBounded(t *testing.T) {
 	p := withBackend(nil, time.Now, &fakeBackend{})
 	hear := func(n int, credentials string, status, expose int) *http.Request {
@@ -51,8 +51,9 @@ func TestAllowancesAreBounded(t *testing.T) {
 	}
 }
 
-// TestCredentialsOverTheBound checks that Holdpoint does not record a permission for more
-// credentials than the bound allows, and keeps the permissions that it has.
+// TestCredentialsOverTheBound: Holdpoint has recorded permissions for the maximum number of
+// credentials. It must keep these permissions, and must not record a permission for further
+// credentials.
 func TestCredentialsOverTheBound(t *testing.T) {
 	backend := &fakeBackend{}
 	p := withBackend(nil, time.Now, backend)
@@ -71,9 +72,10 @@ func TestCredentialsOverTheBound(t *testing.T) {
 	}
 }
 
-// TestWhichPreflightsWithdraw checks that a denial in the response to a browser's preflight
-// withdraws a permission, whatever its Vary. A preflight with credentials must not withdraw it,
-// because no browser sends such a preflight.
+// TestWhichPreflightsWithdraw: a backend has permitted an origin, and then denies it in its
+// response to a preflight. If a browser sent the preflight, this must withdraw the permission,
+// whatever the Vary of the response. If the preflight has credentials, it must not, because no
+// browser sends such a preflight.
 func TestWhichPreflightsWithdraw(t *testing.T) {
 	for name, test := range map[string]struct {
 		header, value string // a header of the preflight
@@ -95,9 +97,8 @@ func TestWhichPreflightsWithdraw(t *testing.T) {
 	}
 }
 
-// TestABackendCannotSmuggleAHeader checks that a backend cannot add a header to responses that
-// Holdpoint makes. Holdpoint only compares the values of the backend's headers, or uses them as
-// names.
+// TestABackendCannotSmuggleAHeader: a backend sends header values with line ends. It must not be
+// able to add a header to responses that Holdpoint makes.
 func TestABackendCannotSmuggleAHeader(t *testing.T) {
 	for name, header := range map[string]http.Header{
 		"in the origin":      {"Access-Control-Allow-Origin": {page + "\r\nX-Evil: 1"}},

@@ -10,7 +10,8 @@ import (
 
 const page, stranger = "https://app.example", "https://evil.example"
 
-// A fakeBackend answers preflights with a header, or gives no answer.
+// A fakeBackend responds to a preflight with the header that answer returns. If answer is nil, it
+// does not respond.
 type fakeBackend struct {
 	answer func(origin string) http.Header // nil: it does not answer
 	policy *Policy
@@ -30,8 +31,8 @@ func withBackend(origins []string, now func() time.Time, backend *fakeBackend) *
 	return backend.policy
 }
 
-// leave returns a function that returns a backend's permission for an origin. It permits only
-// origins.
+// leave returns a function that returns the header by which a backend permits an origin. If the
+// origin is not one of origins, the header is empty.
 func leave(origins ...string) func(origin string) http.Header {
 	return func(origin string) http.Header {
 		for _, one := range origins {
@@ -55,8 +56,8 @@ func asked(method, path, origin string, more ...string) *http.Request {
 	return req
 }
 
-// TestAllow checks which page may read a response that Holdpoint makes. That follows from earlier
-// responses of the backend.
+// TestAllow checks which page may read a response that Holdpoint itself makes. Holdpoint decides
+// this by earlier responses of the backend.
 func TestAllow(t *testing.T) {
 	said := func(status int, header http.Header) *http.Response {
 		return &http.Response{StatusCode: status, Header: header}
@@ -206,8 +207,8 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// TestAge checks that Holdpoint asks the backend again after AllowanceAge. If the backend does not
-// answer, its last response counts.
+// TestAge: Holdpoint knows what the backend permits. When AllowanceAge has passed, it must ask the
+// backend again. If the backend does not respond, its last response must still count.
 func TestAge(t *testing.T) {
 	now := time.Now()
 	backend := &fakeBackend{answer: leave(page)}

@@ -11,7 +11,7 @@ import (
 	"holdpoint/store"
 )
 
-// TestWhichCallsArePutBack checks a history that has a result without its call. If the request has
+// TestWhichCallsArePutBack: a history has a result without its call. If the request also has
 // messages of the conversation, Holdpoint must add the call from the record.
 func TestWhichCallsArePutBack(t *testing.T) {
 	kept := map[store.Moment]string{store.AtPause: "u a:1", store.AtEnd: "u a:5 t:5"}
@@ -62,9 +62,9 @@ func TestWhichCallsArePutBack(t *testing.T) {
 	}
 }
 
-// TestWhatAYesRuns checks that an approval runs the call that the person saw. If the messages have
-// the call with other arguments, Holdpoint must replace them. If it is not certain what the
-// approval would run, it must refuse the approval.
+// TestWhatAYesRuns: a client approves a call, and its messages have the call with other arguments
+// than the person saw. Holdpoint must replace these arguments by those of the record. If it is not
+// certain what the approval would run, Holdpoint must refuse the approval.
 func TestWhatAYesRuns(t *testing.T) {
 	const shown, edited = `{"path":"/tmp/a"}`, `{"path":"/"}`
 	call := func(args string) string {
@@ -128,8 +128,8 @@ type continuer struct{}
 
 func (continuer) Continues(spoken, _ string) bool { return spoken == "fake" }
 
-// TestWhichOpenCallsReachTheBackend checks a backend that runs the open calls of a history. It must
-// get an open call only if a run left the call open and no question was about it.
+// TestWhichOpenCallsReachTheBackend: a backend runs the calls of a history that have no result. It
+// must get such a call only if a run left the call open and no question was about it.
 func TestWhichOpenCallsReachTheBackend(t *testing.T) {
 	const declared = `,"tools":[{"name":"rm","description":"","parameters":{}},{"name":"mine","description":"","parameters":{}}]`
 	const other = `,"tools":[{"name":"mine","description":"","parameters":{}}]`
@@ -214,8 +214,8 @@ func TestWhichOpenCallsReachTheBackend(t *testing.T) {
 	}
 }
 
-// TestCallKeys checks that a key identifies a call within a scope, whatever the spelling of the
-// arguments.
+// TestCallKeys checks that two calls in the same scope have the same key if they differ only in the
+// spelling of their arguments, and different keys otherwise.
 func TestCallKeys(t *testing.T) {
 	scope := history.Scope{Tenant: "t", Agent: "a", Path: "/p", Owner: "o"}
 	call := agui.Call{ID: "1", Name: "rm", Args: `{"a":1,"b":2}`}

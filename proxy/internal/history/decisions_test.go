@@ -11,7 +11,8 @@ import (
 	"holdpoint/store"
 )
 
-// A decider is a dialect whose backends read a tool message "yes" as a decision on any call.
+// A decider is a dialect. Its backends read a tool message with the content "yes" as a decision on
+// any call.
 type decider struct{}
 
 func (decider) ReadsDecisions(string) bool { return true }
@@ -24,9 +25,9 @@ func (decider) Harmless(m agui.Message) agui.Message {
 	return agui.ParseMessage(agui.SetString(m.JSON, "content", "harmless"))
 }
 
-// TestDecisionsOnUnknownCalls checks messages that a backend could read as a decision on a call, if
-// the record has no question about that call. At the end of a request, such a message must be
-// refused. If later text follows it, it must be rewritten.
+// TestDecisionsOnUnknownCalls: a backend could read a message as a decision on a call, but the
+// record has no question about this call. If the message is at the end of a request, Holdpoint must
+// refuse the request. If later text follows the message, Holdpoint must rewrite the message.
 func TestDecisionsOnUnknownCalls(t *testing.T) {
 	const declared = `,"tools":[{"name":"rm","description":"","parameters":{}}]`
 	for name, c := range map[string]struct {
@@ -86,9 +87,10 @@ func TestDecisionsOnUnknownCalls(t *testing.T) {
 	}
 }
 
-// TestACallThatBeginsAgain: ids of some models repeat. A client answers a later call of its own
-// tool, whose id an earlier question had. That is not an answer to the earlier question if that
-// question was answered and the stream has begun the later call.
+// TestACallThatBeginsAgain: some models repeat the ids of calls. A client sends the result of its
+// own tool, and an earlier question was about a call with the same id. If that question was
+// answered, and a later stream has begun the call anew, the result must not count as an answer to
+// that question.
 func TestACallThatBeginsAgain(t *testing.T) {
 	const declared = `,"tools":[{"name":"rm","description":"","parameters":{}}]`
 	failed := func(result *store.Result) { result.Finish = []byte(`{"type":"RUN_ERROR","message":"x"}`) }

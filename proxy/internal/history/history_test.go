@@ -56,15 +56,16 @@ func (m memory) WasAsked(c agui.Call) (here, somewhere bool, err error) {
 	return m.wasAsked(c)
 }
 
-// inputOf returns a request with the messages of a chat. chat is a list of words:
+// inputOf returns a request with the messages of a chat. chat is a list of words, and each word is
+// one message:
 //
-//	u           a message of the user
-//	u:1=yes     a message of the user that is also a decision on call 1; see reader
-//	n           a message of the user without an id
-//	w           a text of the assistant
-//	a:1,2       the calls 1 and 2 of the assistant, both of the tool rm
-//	t:1         the result of call 1
-//	t:1=yes     a tool message on call 1 that says yes; see reader
+// 	u           a message of the user
+// 	u:1=yes     a message of the user that is also a decision on call 1; see reader
+// 	n           a message of the user without an id
+// 	w           a text of the assistant
+// 	a:1,2       the calls 1 and 2 of the assistant, both of the tool rm
+// 	t:1         the result of call 1
+// 	t:1=yes     a tool message on call 1 that says yes; see reader
 //
 // more contains further members of the request.
 func inputOf(t *testing.T, chat, more string) *agui.RunInput {
@@ -134,12 +135,12 @@ func chatOf(list []agui.Message) string {
 }
 
 // A reader is a dialect that reads tool messages as decisions on their calls. The content of a
-// message is yes or no. It may be followed by flags that say how the reader reads it:
+// message is yes or no. Flags may follow, which say how the reader reads the message:
 //
-//	+kept +past +replaces +unclear      sets Keep, TooLate, Replaces or Unclear of translate.Reply
-//	+calls      the call is removed together with the message
-//	+rest       the message also contains something else
-//	+ifknown +unlessresult +unlessleft  the message is a decision only on that condition
+// 	+kept +past +replaces +unclear      sets Keep, TooLate, Replaces or Unclear of translate.Reply
+// 	+calls      the call is removed together with the message
+// 	+rest       the message also contains something else
+// 	+ifknown +unlessresult +unlessleft  the message is a decision only on that condition
 type reader struct{}
 
 func (reader) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
@@ -175,7 +176,8 @@ func (reader) AnswerIn(m agui.Message, one translate.Reply, _ agui.Interrupt) (a
 	return answerOf("", says), (says == "yes" || says == "no") && !one.TooLate
 }
 
-// answerOf returns the answer yes or no to the question about a call.
+// answerOf returns an answer to the question about a call. It is a no if says is "no", and a yes
+// otherwise.
 func answerOf(call, says string) agui.Answer {
 	a := agui.Answer{ID: "i" + call, Status: agui.Resolved, Payload: json.RawMessage(`{"approved":true}`)}
 	if says == "no" {
@@ -198,7 +200,8 @@ func pauseOn(id string, calls ...string) *agui.Pause {
 	return &indexed
 }
 
-// endedWith returns the result of an ended pause with these answers, such as 1=yes.
+// endedWith returns the result of an ended pause with these answers. An answer such as "1=yes" is a
+// yes to the question about call 1.
 func endedWith(answers ...string) *store.Result {
 	var calls, ids []string
 	var digests []store.AnswerDigest
@@ -210,8 +213,8 @@ func endedWith(answers ...string) *store.Result {
 	return &store.Result{PauseID: "ended", IDs: ids, Pause: pauseOn("ended", calls...), EndKind: store.Finished, Digest: store.MarshalAnswers(digests)}
 }
 
-// recordOf returns the record of a thread. open lists the calls of its open question, and ended the
-// answers to its ended question. Each may be "".
+// recordOf returns the record of a thread. open lists the calls that its open pause asks about.
+// ended lists the answers to its ended pause. Each may be "".
 func recordOf(open, ended string) *store.Record {
 	rec := &store.Record{}
 	if open != "" {

@@ -9,9 +9,9 @@ import (
 	"holdpoint/proxy/internal/history"
 )
 
-// TestWhichCallsAreLookedUp checks which calls are looked up in the index. They are the calls of
-// the last decisions in the messages, or of the resume entries, unless the thread's own record has
-// a question about the call.
+// TestWhichCallsAreLookedUp checks which calls Holdpoint looks up in the index. They are the calls
+// of the last decisions in the messages, or of the resume entries. A call is not looked up if the
+// thread's own record has a question about it.
 func TestWhichCallsAreLookedUp(t *testing.T) {
 	const inEntry = `{"toolCall":{"callId":"9","name":"rm","arguments":{"path":"/tmp"}}}`
 	for name, c := range map[string]struct {
@@ -19,7 +19,8 @@ func TestWhichCallsAreLookedUp(t *testing.T) {
 		entry      string // the id that the entry in resume names
 		payload    string // the payload of the entry
 		most       int
-		// id and tool, then the index of the user's message; "entry" for a call in an entry
+		// for each call: its id and tool, the index of the user message before it, and "entry" if
+		// the call is in an entry
 		want string
 	}{
 		"a decision on an unknown question":       {chat: "u a:1 t:1=yes", want: "1 rm 0"},
@@ -69,8 +70,8 @@ func TestWhichCallsAreLookedUp(t *testing.T) {
 	}
 }
 
-// TestPlacesOfWords checks that the user message of a paused run is found again by its content, and
-// also by its id if both messages have an id.
+// TestPlacesOfWords: Holdpoint looks for the user message of a paused run in a later history. It
+// must find the message by its content. If both messages have an id, the ids must also be equal.
 func TestPlacesOfWords(t *testing.T) {
 	in := inputOf(t, "u w u w", "")
 	last, at := history.LastUserMessage(in.Messages)
@@ -109,8 +110,8 @@ func TestPlacesOfWords(t *testing.T) {
 	}
 }
 
-// TestTextTalkedPast checks which question is returned if the person has written a message after
-// Holdpoint's newest text about a question.
+// TestTextTalkedPast: Holdpoint's newest text about a question is in the history, and the person
+// has written a message after it. The test checks which question TextTalkedPast returns.
 func TestTextTalkedPast(t *testing.T) {
 	text := func(id string) agui.Message {
 		return agui.ParseMessage([]byte(`{"id":"holdpoint-question-` + id + `","role":"assistant","content":"told"}`))

@@ -13,7 +13,7 @@ import (
 	"holdpoint/store"
 )
 
-// stateOf returns the state of a reply as a word.
+// stateOf returns one word for the state of a reply.
 func stateOf(d history.Reply) string {
 	switch {
 	case d.IsAnswer:
@@ -30,8 +30,8 @@ func stateOf(d history.Reply) string {
 	return "known" // its question is known, but it does not answer that question
 }
 
-// TestWhichMessagesAnswer checks which message answers which question, and which answers the
-// request therefore has.
+// TestWhichMessagesAnswer checks which message of a history answers which question. It also checks
+// which answers the request has as a result.
 func TestWhichMessagesAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		chat, open, ended string

@@ -18,8 +18,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestHistoryWithManyResults checks that the time for inserting calls before their results grows
-// linearly with the number of results. It measures only the time of this process.
+// TestHistoryWithManyResults: Holdpoint inserts calls before their results. The time for this must
+// grow linearly with the number of results. The test measures only the time of this process.
 func TestHistoryWithManyResults(t *testing.T) {
 	took := func(results int) time.Duration {
 		var messages, calls strings.Builder
@@ -58,10 +58,10 @@ func TestHistoryWithManyResults(t *testing.T) {
 	}
 }
 
-// TestResultsThatAClientMadeUp checks results that a .NET client made up because its answer had no
-// effect. While the question is open, such a result must not be an answer. After the question has
-// ended, Holdpoint removes the result if the call has another one. It also removes a message with
-// the call that the client added for the result.
+// TestResultsThatAClientMadeUp: the answer of a .NET client had no effect, so the client made up a
+// result for the call. While the question is open, this result must not be an answer. After the
+// question has ended, Holdpoint must remove the result if the call has another result. If the
+// client added a message with the call for its result, Holdpoint must remove this message too.
 func TestResultsThatAClientMadeUp(t *testing.T) {
 	const notFound, denied = `"Error: Requested function \"rm\" not found."`, `"Tool call invocation rejected."`
 	for name, c := range map[string]struct {
@@ -109,8 +109,8 @@ func TestResultsThatAClientMadeUp(t *testing.T) {
 	}
 }
 
-// wordsOf returns the messages that text describes in the notation of TestResultsThatAClientMadeUp,
-// and a function that writes messages in this notation.
+// wordsOf returns the messages that text describes in the notation of TestResultsThatAClientMadeUp.
+// It also returns a function that writes messages in this notation.
 func wordsOf(t *testing.T, text, madeUp string) ([]agui.Message, func([]agui.Message) string) {
 	t.Helper()
 	var list []agui.Message
@@ -153,9 +153,9 @@ func wordsOf(t *testing.T, text, madeUp string) ([]agui.Message, func([]agui.Mes
 	}
 }
 
-// TestResultsInHoldpointsWords checks results whose text is one of Holdpoint's own texts. If the
-// record has the result as the tool's own, it must stay. A result that Holdpoint wrote must be
-// removed. Its call must stay for a backend that keeps its thread.
+// TestResultsInHoldpointsWords: the text of a result is one of Holdpoint's own texts. If the record
+// shows that the tool itself gave this result, it must stay. If Holdpoint wrote the result, it must
+// be removed. Its call must stay if the backend keeps its thread.
 func TestResultsInHoldpointsWords(t *testing.T) {
 	result := func(call string) string {
 		return fmt.Sprintf(`{"id":"of-%s","role":"tool","toolCallId":%q,"content":%q}`, call, call, words.Approved)
@@ -180,9 +180,9 @@ func TestResultsInHoldpointsWords(t *testing.T) {
 	}
 }
 
-// TestCallOfAnOwnResult checks when a call is removed together with Holdpoint's own result for it.
-// That must happen if the backend gives its model the calls of each request and the question has
-// ended.
+// TestCallOfAnOwnResult: Holdpoint removes its own result for a call from a history. It must also
+// remove the call if the backend gives its model the calls of each request and the question has
+// ended. If the backend keeps nothing, it must remove the call while the question is open, too.
 func TestCallOfAnOwnResult(t *testing.T) {
 	body := `{"threadId":"t","runId":"r","messages":[` + userOne + `,
 		{"id":"a","role":"assistant","content":"","toolCalls":[{"id":"k","type":"function","function":{"name":"f","arguments":"{}"}}]},
@@ -224,8 +224,8 @@ func TestCallOfAnOwnResult(t *testing.T) {
 	}
 }
 
-// TestOwnResultTakesTheNearestCall checks that only the nearest earlier call with the same id is
-// removed together with Holdpoint's own result, because ids of some models repeat.
+// TestOwnResultTakesTheNearestCall: Holdpoint removes its own result together with the call. Ids of
+// some models repeat, so only the nearest earlier call with the same id may be removed.
 func TestOwnResultTakesTheNearestCall(t *testing.T) {
 	calls := func(message string, ids ...string) string {
 		list := make([]string, len(ids))
@@ -272,9 +272,9 @@ func TestOwnResultTakesTheNearestCall(t *testing.T) {
 	}
 }
 
-// TestOwnResultsByTheirNote checks that a result is removed if the record notes that Holdpoint made
-// it, whatever its text is. Another result of the call must stay. So must a result of another call
-// with the same text.
+// TestOwnResultsByTheirNote: the record notes that Holdpoint made a result. This result must be
+// removed, whatever its text is. Another result of the same call must stay, and so must a result of
+// another call with the same text.
 func TestOwnResultsByTheirNote(t *testing.T) {
 	const told = "Words of an older version."
 	note, ok := history.OwnNote("p1", []agui.Event{
@@ -321,10 +321,10 @@ func TestOwnResultsByTheirNote(t *testing.T) {
 	}
 }
 
-// TestMadeUpCallUnderAKnownID: if MEAI makes up a call, it gives the message with the call the id
-// of the message that asked. The record has that id with a text. If the client omits the calls of
-// its questions, Holdpoint must remove the call together with its result. Any other client may
-// really have the call, so it must stay.
+// TestMadeUpCallUnderAKnownID: if MEAI makes up a call, the message with the call gets the id of
+// the message that asked. The record has this id for a text. If the client is one that omits the
+// calls of its questions, Holdpoint must remove the call together with its result. Any other client
+// may really have the call, so the call must stay.
 func TestMadeUpCallUnderAKnownID(t *testing.T) {
 	body := `{"threadId":"t","runId":"r","messages":[` + userOne + `,{"id":"said","role":"assistant","content":"Yes?"},
 		{"id":"said","role":"assistant","toolCalls":[{"id":"k","type":"function","function":{"name":"rm","arguments":"{}"}}]},

@@ -14,14 +14,16 @@ import (
 	"holdpoint/translate"
 )
 
-// part returns the messages of a chat from the index from up to, but not including, to.
+// part returns the messages of a chat from the index "from" up to, but not including, the index
+// "to".
 func part(in *agui.RunInput, from, to int) []agui.Message { return in.Messages[from:to:to] }
 
-// TestWhatAResumeGoesOnWith checks that a resume has the messages of the record, followed by the
-// new messages of the request.
+// TestWhatAResumeGoesOnWith checks that the backend gets a resume with the messages of the record,
+// and after them the new messages of the request.
 func TestWhatAResumeGoesOnWith(t *testing.T) {
 	for name, c := range map[string]struct {
-		// the record has its first kept messages; the request has those from index from
+		// the record has as many of the first messages of chat as kept says; the request has those
+		// from the index "from" on
 		chat    string
 		kept    int
 		from    int
@@ -70,9 +72,9 @@ func TestWhatAResumeGoesOnWith(t *testing.T) {
 	}
 }
 
-// TestStoredMessagesAreWhole checks that stored messages are shown if they include all messages of
-// the request. Only a message that contains nothing but an answer may be missing. It is inserted
-// after its call if the call has no result.
+// TestStoredMessagesAreWhole checks that Holdpoint sends stored messages to the client if they
+// include all messages of the request. A message of the request that contains only an answer may be
+// missing. Holdpoint must insert it after its call if the call has no result.
 func TestStoredMessagesAreWhole(t *testing.T) {
 	for name, c := range map[string]struct {
 		stored, request string
@@ -99,8 +101,8 @@ func TestStoredMessagesAreWhole(t *testing.T) {
 	}
 }
 
-// TestCatchUp checks a chat that has missed the end of its question. It must get the messages since
-// then, followed by its own new messages.
+// TestCatchUp: a chat has missed the end of its question, and sends new messages. It must get the
+// messages that it has missed, and after them its own new messages.
 func TestCatchUp(t *testing.T) {
 	shown := inputOf(t, "u a:1 t:1 w", "").Messages
 	news := inputOf(t, "w w w w u", "").Messages[4:]
@@ -166,13 +168,13 @@ func TestRepliesBeforeTheQuestion(t *testing.T) {
 	}
 }
 
-// A panics is a reader whose Replies panics.
+// A panics is a reader whose method Replies panics.
 type panics struct{ reader }
 
 func (panics) Replies(agui.RunInput, string) iter.Seq[translate.Reply] { panic("oh") }
 
-// TestYesAndNoInTheAgentsValues checks values for yes and no that the operator has configured. The
-// person answers yes or no, and the dialect must get the agent's values.
+// TestYesAndNoInTheAgentsValues: the operator has configured the agent's own values for yes and no.
+// If the person answers yes or no, the dialect must get the agent's value.
 func TestYesAndNoInTheAgentsValues(t *testing.T) {
 	p := pauseOn("open", "1", "2")
 	p.Interrupts[0].YesNo = &agui.YesNo{Yes: json.RawMessage(`"go"`), No: json.RawMessage(`"stop"`)}
@@ -190,8 +192,8 @@ func TestYesAndNoInTheAgentsValues(t *testing.T) {
 	}
 }
 
-// A stateless is a dialect whose backends keep no state. A question has the id of its call with the
-// prefix "keeps-".
+// A stateless is a dialect whose backends keep no state. The id of a question is the id of its call
+// with the prefix "keeps-".
 type stateless struct{}
 
 func (stateless) AsksUnder(id, _ string) (string, bool) { return strings.CutPrefix(id, "keeps-") }
@@ -202,8 +204,8 @@ func (stateless) ReadsCalls(p *agui.Pause) bool {
 	return p.Dialect == "stateless" || p.Dialect == "reads"
 }
 
-// A reviver is a dialect that can make a pause from the ids of lost questions, so that the backend
-// gets a no to them.
+// A reviver is a dialect. From the ids of lost questions it can make a pause, so that the backend
+// can get a no to these questions.
 type reviver struct{}
 
 func (reviver) Revive(ids []string, spoken string) agui.Pause {
@@ -213,7 +215,7 @@ func (reviver) Revive(ids []string, spoken string) agui.Pause {
 	return *pauseOn("revived", ids...)
 }
 
-// TestLostQuestions checks questions that a client names and that the record no longer has.
+// TestLostQuestions checks questions that a client names but that the record no longer has.
 func TestLostQuestions(t *testing.T) {
 	v := viewOf(inputOf(t, "u a:1 u", ""))
 	v.Record, v.KnownDialect = recordOf("", "1=yes"), "fake"
@@ -247,9 +249,10 @@ func TestLostQuestions(t *testing.T) {
 	}
 }
 
-// TestWhatOnlyAnswers checks which messages count as nothing but an answer. If the entry's question
-// is on record, these are messages that repeat an answer to it. If it is not, they are all such
-// messages except the result of a tool that the request declares.
+// TestWhatOnlyAnswers: a request has a resume entry, and the test checks which messages count as
+// only an answer. If the record has the entry's question, they are the messages that repeat an
+// answer to it. If the record does not have it, any message that looks like an answer counts,
+// except the result of a tool that the request declares.
 func TestWhatOnlyAnswers(t *testing.T) {
 	const resolved = `{"status":"resolved"}`
 	for name, c := range map[string]struct {

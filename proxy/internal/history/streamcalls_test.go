@@ -9,8 +9,9 @@ import (
 	"holdpoint/proxy/internal/history"
 )
 
-// TestCallsThatAStreamLeaves checks that a call without a result counts as left to the client. It
-// counts as the client's own if the request declares its tool.
+// TestCallsThatAStreamLeaves: a stream ends, and a call in it has no result. The call must count as
+// left to the client. If the request declares the tool of the call, the call must count as the
+// client's own.
 func TestCallsThatAStreamLeaves(t *testing.T) {
 	const (
 		start    = `{"type":"TOOL_CALL_START","toolCallId":"1","toolCallName":"rm"}`
@@ -76,8 +77,8 @@ func TestCallsThatAStreamLeaves(t *testing.T) {
 	}
 }
 
-// TestWhatIsRememberedOfLeftCalls checks what the process and the record remember about the calls
-// that a run has left to its client.
+// TestWhatIsRememberedOfLeftCalls: a run has left calls to its client. The test checks what the
+// process and the record remember about these calls.
 func TestWhatIsRememberedOfLeftCalls(t *testing.T) {
 	for name, c := range map[string]struct {
 		calls    string // own:1 is a call of a tool of the client; 1 is any other call

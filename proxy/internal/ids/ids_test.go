@@ -6,7 +6,8 @@ import (
 	"holdpoint/proxy/internal/ids"
 )
 
-// TestKeys checks that the keys of records never change, because existing stores contain them.
+// TestKeys checks that the keys of records are still the same. They must never change, because
+// existing stores contain them.
 func TestKeys(t *testing.T) {
 	for want, got := range map[string]string{
 		"96c2c9ce17c586ac7cf68f63ac51da03f2e04f22734a89a88b095a0e6d2816e8": string(ids.ThreadKey("", "billing", "/agent", "t")),
@@ -20,8 +21,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestDigestKeepsPartsApart checks two lists of parts whose concatenations are equal. Their digests
-// must differ.
+// TestDigestKeepsPartsApart: if two lists of parts differ, their digests must differ, even if the
+// parts form the same text when they are joined.
 func TestDigestKeepsPartsApart(t *testing.T) {
 	seen := map[string][]string{}
 	for _, parts := range [][]string{{"abc"}, {"a", "bc"}, {"ab", "c"}, {"a", "b", "c"}, {"", "abc"}, {"abc", ""}, {"\x01a", "bc"}, {}} {

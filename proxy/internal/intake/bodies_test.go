@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestReadingABody checks that a body is read completely, however it arrives and whatever length it
-// declares, or is refused if it is too long.
+// TestReadingABody checks that Holdpoint reads a body completely, or refuses it if it is too long.
+// This must hold however the body arrives and whatever length it declares.
 func TestReadingABody(t *testing.T) {
 	const limit = 300 << 10
 	in := &Intake{limit: limit, Room: NewBodyRoom(2*limit, 0)}
@@ -45,9 +45,9 @@ func TestReadingABody(t *testing.T) {
 	}
 }
 
-// TestLargeBodiesDoNotStarveEachOther checks that bodies that arrive at the same time wait for each
-// other. Each body reserves all of its memory or nothing. So one of them can always continue, and
-// in the end all are read.
+// TestLargeBodiesDoNotStarveEachOther: large bodies arrive at the same time, and some must wait for
+// the others. Each body reserves either all of its memory or nothing. So one body can always
+// continue, and finally all bodies are read.
 func TestLargeBodiesDoNotStarveEachOther(t *testing.T) {
 	for name, declared := range map[string]bool{"with a length": true, "in chunks": false} {
 		t.Run(name, func(t *testing.T) {

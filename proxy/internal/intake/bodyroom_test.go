@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestBodyRoom checks that a waiting body gets the memory that another body returns, and that one
-// address gets no more than its share.
+// TestBodyRoom checks that a waiting body gets the memory that another body returns. One address
+// must not get more memory than its share.
 func TestBodyRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := NewBodyRoom(1000, 300)

@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// formerCharsetOf is an earlier version of charsetOf. It knew more names: utf-32, utf-32le,
-// utf-32be, and all names that begin with koi8-, gb2312, gbk, gb18030, big5, euc-, shift_jis or
-// macintosh.
+// formerCharsetOf is an earlier version of charsetOf. It knew more names of charsets: utf-32,
+// utf-32le and utf-32be. It also knew all names that begin with koi8-, gb2312, gbk, gb18030, big5,
+// euc-, shift_jis or macintosh.
 func formerCharsetOf(name string) charset {
 	switch name {
 	case "", "utf-8", "utf8":
@@ -39,8 +39,8 @@ var charsetNames = []string{
 	"koi8-r", "koi8-u", "gb2312", "gbk", "gb18030", "big5", "big5-hkscs", "euc-jp", "euc-kr", "shift_jis", "macintosh", "hz-gb-2312", "iso-2022-jp", "iso-2022-kr", "base64", "hex", "binary", "scsu",
 }
 
-// TestNoCharsetIsTakenMoreEasily checks that charsetOf accepts no charset in more cases than
-// formerCharsetOf does. A class with a higher number accepts less.
+// TestNoCharsetIsTakenMoreEasily checks that charsetOf accepts a charset only in cases in which
+// formerCharsetOf accepted it. Both return a class, and a class with a higher number accepts less.
 func TestNoCharsetIsTakenMoreEasily(t *testing.T) {
 	names := rapid.OneOf(rapid.SampledFrom(charsetNames), rapid.String(), rapid.StringMatching(`(utf|ucs|iso|windows|cp|ibm|koi8|gb|big5|euc)[-_]?[0-9a-z]{0,6}(-[0-9a-z]{0,3})?`))
 	check := func(t rapid.TB, name string) {
@@ -67,7 +67,7 @@ func TestNoCharsetIsTakenMoreEasily(t *testing.T) {
 	}
 }
 
-// inUnits returns text in UTF-16 (width 2) or UTF-32 (width 4).
+// inUnits returns text in UTF-16 if width is 2, and in UTF-32 if width is 4.
 func inUnits(text string, width int, order binary.AppendByteOrder) string {
 	var b []byte
 	if width == 2 {
@@ -82,8 +82,8 @@ func inUnits(text string, width int, order binary.AppendByteOrder) string {
 	return string(b)
 }
 
-// TestRunsInOtherEncodings checks that Holdpoint refuses a run in another encoding than UTF-8,
-// whatever charset and type it declares and whatever its first byte is.
+// TestRunsInOtherEncodings: a run has another encoding than UTF-8. Holdpoint must refuse it,
+// whatever charset and media type it declares and whatever its first byte is.
 func TestRunsInOtherEncodings(t *testing.T) {
 	inEBCDIC := strings.NewReplacer("{", "\xc0", "}", "\xd0", `"`, "\x7f", ":", "\x7a", ",", "\x6b", "[", "\xba", "]", "\xbb", "threadId", "\xa3\x88\x99\x85\x81\x84\xc9\x84",
 		"runId", "\x99\xa4\x95\xc9\x84", "messages", "\x94\x85\xa2\xa2\x81\x87\x85\xa2", "t", "\xa3", "r", "\x99", " ", "\x40", "\n", "\x25", "\r", "\x0d", "\t", "\x05")
@@ -156,7 +156,8 @@ func TestUnknownCharsetsAreRefused(t *testing.T) {
 	}
 }
 
-// TestHonestTextsPass checks that Holdpoint forwards texts in known charsets if they are not JSON.
+// TestHonestTextsPass checks that Holdpoint forwards a text in a known charset if the text is not
+// JSON.
 func TestHonestTextsPass(t *testing.T) {
 	for line, body := range map[string]string{
 		"text/plain; charset=windows-1251":     "\xcf\xf0\xe8",

@@ -14,8 +14,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestForm checks which requests Holdpoint refuses because of their line and headers, before it
-// identifies the sender.
+// TestForm checks which requests Holdpoint refuses because of their request line or headers. It
+// does so before it identifies the sender.
 func TestForm(t *testing.T) {
 	socket := []string{"Connection", "Upgrade", "Upgrade", "WebSocket"}
 	for what, c := range map[string]struct {
@@ -81,7 +81,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestAsk checks the response if the gate rejects the sender of a request.
+// TestAsk: the gate rejects the sender of a request. The test checks the response to this request.
 func TestAsk(t *testing.T) {
 	ring, err := principal.ParseRing(strings.Repeat("k", 32))
 	if err != nil {
@@ -129,7 +129,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestRequestID checks which request ids are accepted.
+// TestRequestID checks which request ids of a client Holdpoint accepts.
 func TestRequestID(t *testing.T) {
 	for what, c := range map[string]struct {
 		brings []string
@@ -154,7 +154,7 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// A brokenBody is a body that breaks off.
+// A brokenBody is a request body that cannot be read: it breaks off at once.
 type brokenBody struct{}
 
 func (brokenBody) Read([]byte) (int, error) { return 0, errors.New("broken") }

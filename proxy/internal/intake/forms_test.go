@@ -10,8 +10,8 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// TestUploadsThatSpeakOfForms checks that a script in one line, as bundlers write it, is not read
-// as a header of a form.
+// TestUploadsThatSpeakOfForms: an upload contains a script in one very long line, as bundlers write
+// it. Holdpoint must not read this line as the header of a part of a form.
 func TestUploadsThatSpeakOfForms(t *testing.T) {
 	const head = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.js\"\r\n\r\n"
 	script := "var a=1;" + strings.Repeat(`h["Content-Disposition"]=["form-data; name=",b];`, 9) + strings.Repeat("f(x);", MaxPartHeader/4)
@@ -40,8 +40,8 @@ func TestUploadsThatSpeakOfForms(t *testing.T) {
 	}
 }
 
-// FuzzForms checks that Holdpoint finds the names in a form wherever the bytes are cut, and that it
-// finds every name that net/url finds.
+// FuzzForms checks that Holdpoint finds every name in a form that net/url finds. It must find the
+// same names if the bytes of the form arrive in pieces, wherever they are cut.
 func FuzzForms(f *testing.F) {
 	for _, body := range []string{
 		"threadId=t&runId=r", "%74%68%72%65%61%64%49%64=t&%6Dessages[0][role]=user", "name=A&resume=text",
@@ -69,7 +69,8 @@ func FuzzForms(f *testing.F) {
 	})
 }
 
-// FuzzBodyType checks that no other charset is read as UTF-8, whatever the spelling of the header.
+// FuzzBodyType checks that Holdpoint takes no other charset for UTF-8, whatever the spelling of the
+// header.
 func FuzzBodyType(f *testing.F) {
 	for _, line := range []string{"", "application/json", "application/json; charset=utf-8", `a/b;charset="utf-8"`, "a/b; charset*=utf-8''x", "a/b;charset=utf-7;a=1;a=2", "a/b; x=\"charset=utf-8\""} {
 		f.Add(line)
@@ -88,8 +89,8 @@ func FuzzBodyType(f *testing.F) {
 	})
 }
 
-// TestFormsCostWhatTheirBytesDo checks that Holdpoint examines no byte of these bodies more than a
-// few times.
+// TestFormsCostWhatTheirBytesDo: some large bodies could make Holdpoint examine the same bytes
+// again and again. It must examine no byte more than a few times.
 func TestFormsCostWhatTheirBytesDo(t *testing.T) {
 	const size = 4 << 20
 	fill := func(s string) []byte { return bytes.Repeat([]byte(s), size/len(s)) }

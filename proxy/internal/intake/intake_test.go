@@ -19,8 +19,8 @@ type bareDialect struct{ translate.Dialect }
 
 func (bareDialect) Name() string { return "bare" }
 
-// A takingDialect finds approvals in messages with the role "approval". Its backends accept any
-// object with the member "prompt" as a run.
+// A takingDialect is a dialect that finds approvals in messages with the role "approval". Its
+// backends accept any object with the member "prompt" as a run.
 type takingDialect struct{ bareDialect }
 
 func (takingDialect) Takes(object []byte, spoken string) string {
@@ -76,8 +76,8 @@ const (
 	formType = "application/x-www-form-urlencoded"
 )
 
-// TestRead checks how each request is classified: as a run, as a request that Holdpoint forwards
-// unread, or as one that it refuses with a status.
+// TestRead checks what Holdpoint does with each request: it reads the request as a run, forwards it
+// unread, or refuses it with a status.
 func TestRead(t *testing.T) {
 	const passes, isRun = 0, 1
 	for what, c := range map[string]struct {
@@ -205,8 +205,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestPartsThatPass checks that Holdpoint cuts a multipart body off where it becomes a run, however
-// much of it has already been forwarded.
+// TestPartsThatPass: Holdpoint forwards a multipart body while it arrives. If the body turns out to
+// be a run, Holdpoint must break it off there, however much of it was already forwarded.
 func TestPartsThatPass(t *testing.T) {
 	file := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n" + strings.Repeat("content-", 2<<10) + "\r\n"
 	for what, c := range map[string]struct {
@@ -229,7 +229,7 @@ func TestPartsThatPass(t *testing.T) {
 	}
 }
 
-// TestReadOfARun checks the route that is read from a run.
+// TestReadOfARun checks the route that Holdpoint reads from the path of a run.
 func TestReadOfARun(t *testing.T) {
 	for what, c := range map[string]struct {
 		dialect translate.Dialect
@@ -282,8 +282,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// requestOf returns a request. If method is empty, it is POST, and an empty target is "/". Without
-// headers, the body is declared as JSON.
+// requestOf returns a request. An empty method means POST, and an empty target means "/". If header
+// has no Content-Type, the body is declared as JSON.
 func requestOf(method, target string, header []string, body string) *http.Request {
 	if method == "" {
 		method = http.MethodPost

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestRecordPath checks which spellings of a path have the same record.
+// TestRecordPath checks which spellings of a path lead to the same record.
 func TestRecordPath(t *testing.T) {
 	for path, want := range map[string]string{
 		"":                  "/",
@@ -28,8 +28,8 @@ func TestRecordPath(t *testing.T) {
 	}
 }
 
-// TestMisleading checks which paths Holdpoint recognizes as misleading, because some backends read
-// them as another path.
+// TestMisleading checks which paths Holdpoint recognizes as misleading. A path is misleading if
+// some backends read it as another path.
 func TestMisleading(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/chat":         false,
@@ -59,7 +59,8 @@ func TestMisleading(t *testing.T) {
 	}
 }
 
-// TestPath checks which paths Holdpoint refuses before it reads anything else of a request.
+// TestPath checks which requests Holdpoint refuses because of their path or method, before it reads
+// anything else of them.
 func TestPath(t *testing.T) {
 	for what, c := range map[string]struct {
 		method, path string

@@ -34,7 +34,7 @@ func open(t *testing.T, l *Ledger, id string) *agui.Pause {
 	return p
 }
 
-// yes and no return an answer to the question of a pause.
+// yes and no return a list with one answer, to the question of the pause p.
 func yes(p *agui.Pause) []agui.Answer { return answered(p, `{"approved":true}`) }
 
 func no(p *agui.Pause) []agui.Answer { return answered(p, `{"approved":false}`) }
@@ -48,7 +48,8 @@ func take(l *Ledger, p *agui.Pause, list []agui.Answer) (*Claim, error) {
 	return l.ClaimPause(p, list, make([]agui.Reading, len(list)), time.Now())
 }
 
-// decided returns the decision of an answer to a question of p, as if it was made at the desk.
+// decided returns the decision that has the content of the answer a, as if somebody made it at the
+// desk.
 func decided(p *agui.Pause, a agui.Answer) []agui.Decision {
 	return []agui.Decision{{Question: a.ID, Status: a.Status, Payload: a.Payload, Digest: contract.DigestOf(a), Door: string(event.Desk)}}
 }
@@ -62,10 +63,10 @@ const (
 	inDoubt  = "resume.in_doubt"
 )
 
-// TestTake checks which claim succeeds, which events it reports, and what is in the record
+// TestTake checks which claims succeed, which events a claim reports, and what is in the record
 // afterwards.
 func TestTake(t *testing.T) {
-	// end returns a function that claims the pause for other answers and ends it.
+	// end returns a function that claims the pause for the answers of list, and ends the pause.
 	end := func(list func(*agui.Pause) []agui.Answer) func(*testing.T, *Ledger, *faults, *agui.Pause) {
 		return func(t *testing.T, l *Ledger, _ *faults, p *agui.Pause) {
 			c, err := take(l, p, list(p))
@@ -193,8 +194,8 @@ func lapse(f *faults) {
 	time.Sleep(LeaseTime + renewAgain/2)
 }
 
-// TestStands checks that CheckLease permits the next request to the backend only if the claim has
-// not lapsed.
+// TestStands: a run with a claim wants to send its next request to the backend. CheckLease must
+// permit this only if the claim has not lapsed.
 func TestStands(t *testing.T) {
 	for situation, c := range map[string]struct {
 		before func(t *testing.T, l *Ledger, f *faults, p *agui.Pause)
@@ -258,8 +259,9 @@ func TestStands(t *testing.T) {
 	}
 }
 
-// TestLargeAnswerIsNotKept checks that the result keeps only the digest of a large answer. The same
-// must hold for several answers that are large together.
+// TestLargeAnswerIsNotKept: if an answer is large, the result of the pause must keep only its
+// digest. If several answers are large together, the result must keep only the digest of those that
+// do not fit.
 func TestLargeAnswerIsNotKept(t *testing.T) {
 	for size, kept := range map[int]bool{maxGivenBytes: true, maxGivenBytes + 1: false} {
 		payload := []byte(`"` + strings.Repeat("x", size-2) + `"`)

@@ -8,8 +8,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestEnding checks a store that does not answer while the process ends. All steps, including one
-// that is running, must be over LastTime after the beginning of the end, however many there are.
+// TestEnding: the store does not reply, and meanwhile the process begins to end. LastTime later,
+// all steps must be over, however many there are. This includes a step that was running.
 func TestEnding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(&silentIndex{}, "t", EventReporter{}, nil)
@@ -33,8 +33,8 @@ func TestEnding(t *testing.T) {
 	})
 }
 
-// TestEndingCutsNoAnswer checks that steps still succeed while the process ends, if the store
-// answers.
+// TestEndingCutsNoAnswer: the process ends, and the store replies. Steps of the store must still
+// succeed.
 func TestEndingCutsNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFaults()

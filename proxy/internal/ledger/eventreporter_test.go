@@ -14,7 +14,8 @@ import (
 
 var errFull = errors.New("the disk is full")
 
-// A hearer is a receiver of events that rejects events of the kinds in fails.
+// A hearer is an event.Sink. It rejects events of the kinds in fails, and keeps the kinds of all
+// others.
 type hearer struct {
 	kinds []event.Kind
 	fails []event.Kind
@@ -38,13 +39,14 @@ func (h *hearer) heard() string {
 	return strings.Join(list, " ")
 }
 
-// heardBy returns an EventReporter that reports to h.
+// heardBy returns an EventReporter that reports to h. If required is true, a step fails if h
+// rejects its event.
 func heardBy(h *hearer, required bool) EventReporter {
 	return EventReporter{Sinks: &Sinks{Events: h, Required: required, Now: time.Now}, Thread: "t", Run: "r"}
 }
 
-// TestEachStepBringsItsNotices checks that each step writes a notice into the record for every
-// event that the step reports.
+// TestEachStepBringsItsNotices: a step reports events. For each of them, the step must write a
+// notice into the record.
 func TestEachStepBringsItsNotices(t *testing.T) {
 	f, h := newFaults(), &hearer{}
 	l := New(f, "t", heardBy(h, false), nil)
@@ -91,8 +93,8 @@ func TestEachStepBringsItsNotices(t *testing.T) {
 	}
 }
 
-// TestNotices checks that a step and its notices are written into the record together. The record
-// must get each notice only once, even if the step is repeated.
+// TestNotices checks that a step of the store and its notices are written into the record together.
+// If the step is repeated, the record must still get each notice only once.
 func TestNotices(t *testing.T) {
 	for situation, c := range map[string]struct {
 		at     func(f *faults)

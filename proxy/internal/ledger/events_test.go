@@ -26,7 +26,7 @@ func asks(ids ...string) *agui.Pause {
 	return p
 }
 
-// inWords returns occurrences as a list of "kind code: ids", separated by commas.
+// inWords returns the occurrences in the form "kind code: ids", separated by commas.
 func inWords(list []Occurrence) string {
 	var words []string
 	for _, o := range list {
@@ -39,7 +39,7 @@ func inWords(list []Occurrence) string {
 	return strings.Join(words, ", ")
 }
 
-// TestEndsInWords checks the events that the end of a claimed pause reports.
+// TestEndsInWords: a claimed pause ends. The test checks the events that this end reports.
 func TestEndsInWords(t *testing.T) {
 	now := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
 	resolve := func(id string) agui.Answer {
@@ -75,8 +75,9 @@ func TestEndsInWords(t *testing.T) {
 	}
 }
 
-// TestAnswersInEvents checks what an event says about an answer: its meaning if the dialect knows
-// it, and who gave it at the desk. An event must contain nothing of a secret answer.
+// TestAnswersInEvents checks what an event says about an answer: its meaning, if the dialect knows
+// it, and the person who gave it at the desk. If an answer is secret, the event must contain
+// nothing of it.
 func TestAnswersInEvents(t *testing.T) {
 	p := asks("x", "secret", "open")
 	p.Interrupts[1].Secret = true
@@ -102,8 +103,8 @@ func TestAnswersInEvents(t *testing.T) {
 	}
 }
 
-// TestVoice checks whom an event names. That depends on the door through which the request came
-// (the chat or the desk).
+// TestVoice checks which person an event names. This depends on the door through which the request
+// came: the chat or the desk.
 func TestVoice(t *testing.T) {
 	for situation, c := range map[string]struct {
 		voice EventReporter

@@ -13,7 +13,7 @@ import (
 
 var errDown = errors.New("the store is down")
 
-// A faults is a memory store whose results a test decides, step by step.
+// A faults is a store in memory. For each step, a test decides whether it succeeds.
 type faults struct {
 	storetest.Faults
 
@@ -39,7 +39,8 @@ func (f *faults) step(name string, do func() error) error {
 	return at(name, do)
 }
 
-// decide sets the function that gets each step and decides its result.
+// decide sets the function that gets each step and decides whether the step is done and what it
+// returns.
 func (f *faults) decide(at func(step string, do func() error) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,8 +59,8 @@ func (f *faults) asked() []string {
 	return list
 }
 
-// loses does the first n steps with this name, but returns an error for them, as if their reply was
-// lost.
+// loses does the first n steps with this name, but returns an error for them, as if the replies
+// were lost.
 func (f *faults) loses(step string, n int) {
 	f.decide(func(name string, do func() error) error {
 		err := do()
@@ -91,8 +92,8 @@ func (f *faults) record(t *testing.T, key store.Key) store.Record {
 	return rec
 }
 
-// loses and refuses return functions for the field before of the tables. With loses, one reply to a
-// step is lost. With refuses, a step always fails.
+// loses and refuses return functions for the field "before" of the tables. The function of loses
+// makes the store lose one reply to the step. The function of refuses makes the step always fail.
 func loses(step string) func(*testing.T, *Ledger, *faults, *agui.Pause) {
 	return func(_ *testing.T, _ *Ledger, f *faults, _ *agui.Pause) { f.loses(step, 1) }
 }

@@ -75,8 +75,8 @@ func TestIndexKeys(t *testing.T) {
 	}
 }
 
-// TestIndexIsBounded checks that the index gets a bounded number of entries for a pause with very
-// many questions and calls.
+// TestIndexIsBounded: a pause has very many questions and calls. The index must get only a bounded
+// number of entries for it.
 func TestIndexIsBounded(t *testing.T) {
 	p := &agui.Pause{ID: "p"}
 	for n := range 10 * maxIndexed {
@@ -88,7 +88,8 @@ func TestIndexIsBounded(t *testing.T) {
 	}
 }
 
-// owner returns the principal ann as the owner of records.
+// owner returns the principal "ann" as an owner of records. key is the character of which the keys
+// of the ring consist.
 func owner(t *testing.T, key string) principal.Owner {
 	t.Helper()
 	peers, err := principal.ParsePeers("192.0.2.0/24") // the address range of httptest
@@ -108,8 +109,8 @@ func owner(t *testing.T, key string) principal.Owner {
 	return who.Owner()
 }
 
-// TestFind checks which places an entry of the index leads to, and which records there the request
-// may read.
+// TestFind checks to which records an entry of the index leads, and which of these records the
+// request may read.
 func TestFind(t *testing.T) {
 	ann, nobody := owner(t, "k"), principal.Owner{}
 	enter := func(t *testing.T, f *faults, thread store.Key, p *agui.Pause, who string) {
@@ -202,7 +203,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A silentIndex is a store whose Do returns only when its context ends.
+// A silentIndex is a store that hangs: Do returns only when its context ends.
 type silentIndex struct {
 	store.Store
 	asked atomic.Int32
@@ -214,8 +215,9 @@ func (h *silentIndex) Do(ctx context.Context, key store.Key, step store.Step) (s
 	return store.StepResult{}, ctx.Err()
 }
 
-// TestIndexThatFails checks that a question waits for the index no longer than one step of the
-// store may take, however many keys it has. The first failure must end the remaining steps.
+// TestIndexThatFails: the store hangs while a question is entered into the index under many keys.
+// The question must not wait longer than one step of the store may take. The first failure must end
+// the remaining steps.
 func TestIndexThatFails(t *testing.T) {
 	var keys []store.Key
 	for n := range 256 {

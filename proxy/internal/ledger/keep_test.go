@@ -17,7 +17,7 @@ var (
 	errored  = store.Result{EndKind: store.Finished, Finish: []byte(`{"type":"RUN_ERROR","code":"X"}`)}
 )
 
-// same returns a pause with the same question as the pause as.
+// same returns a pause with another id, but with the same question as the pause "as".
 func same(id string, as *agui.Pause) *agui.Pause {
 	p := pause(id)
 	p.Digest = as.Digest
@@ -26,8 +26,8 @@ func same(id string, as *agui.Pause) *agui.Pause {
 
 // TestKeepWithAClaim checks Keep for a run with a claim: its result, the record and the events.
 func TestKeepWithAClaim(t *testing.T) {
-	// doubted lets the lease lapse. Then it closes the pause as doubtful, as another request does
-	// after its client was told of the doubt.
+	// doubted lets the lease lapse. Then it closes the pause as doubtful. Another request does the
+	// same when it has reported the doubt to its client.
 	doubted := func(t *testing.T, l *Ledger, f *faults, p *agui.Pause) {
 		lapse(f)
 		if err := New(f, "t", EventReporter{}, nil).Close(p.ID, store.Result{EndKind: store.Doubtful}); err != nil {
@@ -35,7 +35,7 @@ func TestKeepWithAClaim(t *testing.T) {
 		}
 		f.heals()
 	}
-	// begun does what doubted does, and then opens the question of another run.
+	// begun does what doubted does, and then opens a question, as another run does.
 	begun := func(id string) func(t *testing.T, l *Ledger, f *faults, p *agui.Pause) {
 		return func(t *testing.T, l *Ledger, f *faults, p *agui.Pause) {
 			doubted(t, l, f, p)
@@ -48,8 +48,8 @@ func TestKeepWithAClaim(t *testing.T) {
 		end    store.Result
 		back   bool   // the run gives the pause back
 		asks   string // the pause with which the run ends, or ""
-		// kept is the result of Keep in short: the pause for the client, "stands: " with another
-		// open pause, "back", "in doubt", or an error.
+		// kept is the SavedOutcome of Keep as inShort writes it: the pause for the client, "stands:
+		// " with another open pause, "back", "in doubt", or an error.
 		kept  string
 		state store.State
 		heard string

@@ -13,7 +13,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestOpen checks that a pause is opened once, and that its event is reported after that.
+// TestOpen checks that a pause is opened only once, and that its event is reported after it was
+// opened.
 func TestOpen(t *testing.T) {
 	for situation, c := range map[string]struct {
 		before func(t *testing.T, f *faults)
@@ -51,7 +52,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestReopen checks that an ended pause is reopened so that it can only be cancelled.
+// TestReopen: a pause has ended and is reopened. The reopened pause must accept only a cancel.
 func TestReopen(t *testing.T) {
 	ended := func(t *testing.T, f *faults) (*Ledger, *store.Result) {
 		l := New(f, "t", EventReporter{}, nil)
@@ -85,8 +86,8 @@ func TestReopen(t *testing.T) {
 	})
 }
 
-// TestClose checks that only one of several concurrent requests closes a pause. A request that may
-// have closed it must report the event.
+// TestClose: several requests try to close a pause at the same time. Only one of them may close it.
+// If a request does not know whether it was the one, it must report the event.
 func TestClose(t *testing.T) {
 	for situation, c := range map[string]struct {
 		before         func(t *testing.T, l *Ledger, f *faults, p *agui.Pause)
@@ -142,7 +143,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestDecide checks that a decision is recorded before its event is reported.
+// TestDecide checks that the store records a decision before its event is reported.
 func TestDecide(t *testing.T) {
 	const decides, says = "interrupt.deciding", "interrupt.decided"
 	for situation, c := range map[string]struct {
@@ -195,8 +196,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestQuietSteps checks the steps that report no events: their results, and how often they call the
-// store.
+// TestQuietSteps checks the steps that report no events. It checks their results, and how often
+// they call the store.
 func TestQuietSteps(t *testing.T) {
 	load := func(l *Ledger, _ *agui.Pause) error { _, err := l.Load(); return err }
 	kept := func(bytes int) func(l *Ledger, p *agui.Pause) error {
@@ -243,13 +244,13 @@ func TestQuietSteps(t *testing.T) {
 	}
 }
 
-// A beating is a client that counts its heartbeats.
+// A beating is a client that counts the heartbeats that it gets.
 type beating struct{ n int }
 
 func (b *beating) Alive() { b.n++ }
 
-// TestStepOfARunThatHasEnded checks that the end of a run does not cancel a step. A waiting client
-// must get a heartbeat with each step.
+// TestStepOfARunThatHasEnded: a run has ended, but its step of the store must still be done. With
+// each step, a waiting client must get a heartbeat.
 func TestStepOfARunThatHasEnded(t *testing.T) {
 	f, b := newFaults(), &beating{}
 	l := New(f, "t", EventReporter{}, nil)

@@ -9,8 +9,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestOccupancyEndsOnce checks an Occupancy that is ended before it begins, as when a client leaves
-// at the very end of its run. The thread must not be busy afterwards.
+// TestOccupancyEndsOnce: End of an Occupancy is called before Begin, as when a client leaves at the
+// very end of its run. The thread must not be busy afterwards.
 func TestOccupancyEndsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFaults()
@@ -24,8 +24,8 @@ func TestOccupancyEndsOnce(t *testing.T) {
 	})
 }
 
-// TestOccupancyOutlastsStepsWithoutAReply checks a store that fails over and leaves some steps
-// without a reply. Meanwhile the thread of a run must not look free.
+// TestOccupancyOutlastsStepsWithoutAReply: a store fails over, and some steps get no reply.
+// Meanwhile the thread of a run must not look free.
 func TestOccupancyOutlastsStepsWithoutAReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, first := newFaults(), true
