@@ -59,13 +59,13 @@ func (m memory) WasAsked(c agui.Call) (here, somewhere bool, err error) {
 // inputOf returns a request with the messages of a chat. chat is a list of words, and each word is
 // one message:
 //
-// 	u           a message of the user
-// 	u:1=yes     a message of the user that is also a decision on call 1; see reader
-// 	n           a message of the user without an id
-// 	w           a text of the assistant
-// 	a:1,2       the calls 1 and 2 of the assistant, both of the tool rm
-// 	t:1         the result of call 1
-// 	t:1=yes     a tool message on call 1 that says yes; see reader
+//	u           a message of the user
+//	u:1=yes     a message of the user that is also a decision on call 1; see reader
+//	n           a message of the user without an id
+//	w           a text of the assistant
+//	a:1,2       the calls 1 and 2 of the assistant, both of the tool rm
+//	t:1         the result of call 1
+//	t:1=yes     a tool message on call 1 that says yes; see reader
 //
 // more contains further members of the request.
 func inputOf(t *testing.T, chat, more string) *agui.RunInput {
@@ -137,10 +137,10 @@ func chatOf(list []agui.Message) string {
 // A reader is a dialect that reads tool messages as decisions on their calls. The content of a
 // message is yes or no. Flags may follow, which say how the reader reads the message:
 //
-// 	+kept +past +replaces +unclear      sets Keep, TooLate, Replaces or Unclear of translate.Reply
-// 	+calls      the call is removed together with the message
-// 	+rest       the message also contains something else
-// 	+ifknown +unlessresult +unlessleft  the message is a decision only on that condition
+//	+kept +past +replaces +unclear      sets Keep, TooLate, Replaces or Unclear of translate.Reply
+//	+calls      the call is removed together with the message
+//	+rest       the message also contains something else
+//	+ifknown +unlessresult +unlessleft  the message is a decision only on that condition
 type reader struct{}
 
 func (reader) Replies(in agui.RunInput, _ string) iter.Seq[translate.Reply] {
