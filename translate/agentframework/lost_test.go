@@ -79,7 +79,7 @@ func (b *waitingBackend) answer(t *testing.T, body []byte) []string {
 
 const startedRun = `{"type":"RUN_STARTED","threadId":"t1","runId":"r1"}`
 
-// TestLostQuestionIsCancelled: Holdpoint has lost the questions of a thread. If the client names at
+// TestLostQuestionIsCancelled: Holdpoint has lost the questions of a thread. If it knows at
 // least one id and the backend names the others, a cancel must free the thread. No request to the
 // backend may approve anything.
 func TestLostQuestionIsCancelled(t *testing.T) {

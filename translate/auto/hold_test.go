@@ -14,9 +14,9 @@ import (
 	"holdpoint/translate/standard"
 )
 
-// A stub is a dialect that asks by a tool call. It holds calls of the tool "maybe". It claims a
-// call whose arguments contain "yes" at an event of the type when. It releases a call whose
-// arguments contain "no".
+// A stub is a dialect that asks by a tool call. It holds calls of the tool "maybe". If the
+// arguments of a held call contain "yes", the stub claims the call at the next event of the type in
+// the field when. If they contain "no", it releases the call.
 type stub struct {
 	name string
 	when agui.Type

@@ -9,7 +9,7 @@ import (
 	"holdpoint/translate"
 )
 
-// A called is a transcript with the calls in calls.
+// A called is a transcript that has nothing but the calls in the field calls.
 type called struct {
 	noTranscript
 	calls []agui.Call
@@ -17,8 +17,8 @@ type called struct {
 
 func (c called) Calls() []agui.Call { return c.calls }
 
-// TestLostInterruptIsLogged checks a run that ends as if its adapter had lost the interrupts. It
-// must be logged once and be sent unchanged.
+// TestLostInterruptIsLogged checks a run that ends as if its adapter had lost the interrupts. The
+// dialect auto must log this once, and must not change the run's events.
 func TestLostInterruptIsLogged(t *testing.T) {
 	stream := []string{
 		started, `{"type":"STATE_SNAPSHOT","snapshot":{}}`, `{"type":"TOOL_CALL_START","toolCallId":"A","toolCallName":"delete_files","parentMessageId":"m"}`,

@@ -131,7 +131,7 @@ func TestSign(t *testing.T) {
 		outcome(tsHook): true, outcome(tsTool): true, outcome(tsAll): true,
 		outcome(pyHook): true, outcome(pyTool): true, outcome(pyGate): true,
 		outcome(tsHook, tsTool): true,
-		// the SDK's own id, without strandsName
+		// an id of the SDK's form, in an interrupt without strandsName
 		outcome(`{"id":"tool:A:x","reason":"r"}`):                        true,
 		outcome(`{"id":"tool:Z:x","reason":"r"}`):                        false,
 		outcome(`{"id":"hook:beforeTools:x","reason":"r"}`):              true,

@@ -14,7 +14,8 @@ import (
 
 const waitsFor = `{"type":"RUN_ERROR","message":"Thread has pending interrupts. Include resume[] to address them.","code":"PENDING_INTERRUPTS"}`
 
-// A parkedAdapter checks a resume array as ag_ui_strands 1.0.2 does, or 0.3.0 if older is set.
+// A parkedAdapter checks a resume array as ag_ui_strands 1.0.2 does. If older is true, it checks
+// the array as 0.3.0 does.
 type parkedAdapter struct {
 	open     []string
 	older    bool
@@ -54,10 +55,11 @@ func (a *parkedAdapter) answer(t *testing.T, body []byte) []string {
 	return []string{started, success}
 }
 
-// TestLostQuestionIsCancelled: if at least one id is known and the adapter names the others, a
-// cancel must free the thread. Only cancels may be sent, and only for ids of the Python SDK.
+// TestLostQuestionIsCancelled: Holdpoint has lost the questions of a thread. If it knows at least
+// one of their ids, and the adapter names the other ids, a cancel must free the thread. Holdpoint
+// may send only cancels, and only for ids of the Python SDK.
 func TestLostQuestionIsCancelled(t *testing.T) {
-	// seen with ag_ui_strands 0.3.0 and 1.0.2
+	// ag_ui_strands 0.3.0 and 1.0.2 sent this id
 	const gate = "v1:before_tool_call:A:e71bf523-6bf3-55b7-9695-2f5d4e0e58b6"
 	const other = "v1:before_tool_call:B:" + hash
 	asked := `{"id":"m1","role":"assistant","toolCalls":[{"id":"A","type":"function","function":{"name":"delete_files","arguments":"{}"}}]}`

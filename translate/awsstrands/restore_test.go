@@ -28,7 +28,7 @@ func said(list ...string) []agui.Message {
 	return messages
 }
 
-// TestCuts checks which parts of the messages were withheld. A withheld part is described by its
+// TestCuts checks which parts of the messages were not sent. A missing part is described by its
 // message, its calls, and the messages before it.
 func TestCuts(t *testing.T) {
 	for name, c := range map[string]struct{ all, sent, want string }{

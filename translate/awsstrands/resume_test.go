@@ -126,8 +126,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestPauseOfAnotherDialect: if another dialect recorded the pause, the form of an answer follows
-// from the question's id. A no must not become an object there either.
+// TestPauseOfAnotherDialect: another dialect recorded the pause, so the form of an answer follows
+// from the question's id. A no must not become an object in this case either.
 func TestPauseOfAnotherDialect(t *testing.T) {
 	nothing := agui.Pause{ID: "p", Dialect: "agui", Interrupts: []agui.Interrupt{{ID: "x", Native: "x", Object: []byte(`{"id":"x","reason":"r"}`)}}}
 	if out, _, err := resume(t, dialect(t, ""), nothing, parse(t, dialecttest.ResumeArray(entryOf("x", "")))); sent(t, out, err, nothing) != "refused" {
@@ -218,9 +218,10 @@ func TestResume(t *testing.T) {
 	})
 }
 
-// TestClientsResultGoesWithTheAnswers: the result of the client's own call must be sent with the
-// answers, after its call, because Python refuses every answer without it. A cancel is sent even
-// without the result. Otherwise the backend would continue to wait.
+// TestClientsResultGoesWithTheAnswers: the client sends the result of its own call with its
+// answers. Holdpoint must send the result with the answers, after its call, because Python's
+// adapter refuses every answer without the result. Holdpoint must send a cancel even without the
+// result. Otherwise the backend would continue to wait.
 func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 	const red, more = `{"id":"t1","role":"tool","toolCallId":"B","content":"red"}`, `{"id":"u2","role":"user","content":"and"}`
 	for name, c := range map[string]struct {

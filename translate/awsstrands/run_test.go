@@ -12,7 +12,7 @@ import (
 )
 
 // TestErrorOfAResume checks what a RUN_ERROR in a resume means: the question is lost, or nothing
-// was done. After other events of the run, the error must mean neither.
+// was done. If other events of the run come before an adapter's error, the error must mean neither.
 func TestErrorOfAResume(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream        []string
@@ -56,9 +56,9 @@ func TestErrorOfAResume(t *testing.T) {
 	})
 }
 
-// TestSuccessThatMayBeNone: ag_ui_strands 0.3.0 reports success even if a hook failed at the
-// answer, and other calls of the turn may have run. If the stream shows no effect, the answer must
-// be in doubt.
+// TestSuccessThatMayBeNone: a hook may fail when it gets the answer, and other calls of the turn
+// may have run. ag_ui_strands 0.3.0 reports success nevertheless. If the stream shows no effect,
+// the answer must be in doubt.
 func TestSuccessThatMayBeNone(t *testing.T) {
 	for name, c := range map[string]struct {
 		asked  string
@@ -86,8 +86,8 @@ func TestSuccessThatMayBeNone(t *testing.T) {
 	}
 }
 
-// TestNewMessagesSentWithTheAnswers: if a request has new messages together with answers, they must
-// be sent after the resume, behind all messages that the client then has.
+// TestNewMessagesSentWithTheAnswers: a request has new messages together with answers. Holdpoint
+// must send the new messages after the resume, behind all messages that the client then has.
 func TestNewMessagesSentWithTheAnswers(t *testing.T) {
 	p := ask(t, tsHook)
 	in := parse(t, `"messages":[{"id":"u1","role":"user","content":"one"},{"id":"m1","role":"assistant","toolCalls":[`+toolCall("A")+`]},{"id":"u2","role":"user","content":"two"}],`+
@@ -191,8 +191,8 @@ func TestCallsOfEndedPauses(t *testing.T) {
 	})
 }
 
-// TestLostInterruptIsLogged: up to 0.2.5, ag_ui_strands ends a run that asks like any other run.
-// Such a run must be logged.
+// TestLostInterruptIsLogged: if a run asks, ag_ui_strands up to 0.2.5 ends it like any other run.
+// The dialect must log such a run.
 func TestLostInterruptIsLogged(t *testing.T) {
 	const mine = `"tools":[{"name":"mine"}]`
 	t.Run("a resume of what was told", func(t *testing.T) {

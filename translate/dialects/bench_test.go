@@ -22,8 +22,8 @@ const (
 	finished = `{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`
 )
 
-// pieceOf has a piece of text of each backend that does not speak AG-UI: the data of the frame,
-// with %s for the text, and the name of the frame.
+// pieceOf has a frame with a piece of text for each backend that does not speak AG-UI. The first
+// string is the frame's data, with %s for the text, the second one the frame's name.
 var pieceOf = map[string][2]string{
 	"langgraph-server": {`[{"type":"AIMessageChunk","id":"m","content":"%s"},{"langgraph_node":"model"}]`, "messages"},
 	"strands":          {`{"event": {"contentBlockDelta": {"delta": {"text": "%s"}}}}`, ""},

@@ -17,8 +17,9 @@ func TestDecides(t *testing.T) {
 	if errs := list.Read(map[string]string{"HOLDPOINT_TOOLS": "delete_file=approval", "HOLDPOINT_TOOL_CALL_YES": "granted", "HOLDPOINT_TOOL_CALL_NO": "refused", "HOLDPOINT_LANGGRAPH_SERVER_ASSISTANT": "a", "HOLDPOINT_PHRASES_ASK": "default", "HOLDPOINT_SUPERAGENT_AGENT_ID": "a"}); len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	// These dialects find the decision if the tool message is the last message of the request. If
-	// the value is words, they also find it if a user's message follows.
+	// Each map has the dialects that find the decision if the tool message is the last message of
+	// the request. If a dialect's value is the constant words, it also finds the decision if a
+	// user's message follows.
 	const words = 1
 	type who map[string]int
 	for content, want := range map[string]who{

@@ -119,9 +119,9 @@ func asked(t *testing.T, list List) []string {
 	return names
 }
 
-// TestAnswersReadFieldsOnly checks that the method Answers of every dialect reads only the fields
-// of a request, not its messages: Replies finds the decisions in the messages. Each dialect for
-// AG-UI must also find decisions that are meant for another backend (a stray).
+// TestAnswersReadFieldsOnly checks that the method Answers of every dialect does not read the
+// messages of a request, because the method Replies finds the decisions in them. By Replies, each
+// dialect for AG-UI must also find a stray: a decision that is meant for another backend.
 func TestAnswersReadFieldsOnly(t *testing.T) {
 	const call = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"%s","arguments":"{\"request\":{\"approval_id\":\"c\",\"function_name\":\"f\"},\"function_call_id\":\"c\"}"}}]}`
 	const tool = `{"id":"t1","role":"tool","toolCallId":"c","content":"{\"approval_id\":\"c\",\"approved\":true,\"accepted\":true,\"status\":\"resolved\"}"}`
@@ -251,8 +251,8 @@ func ordinary(n int, dialect string) []agui.Event {
 	return events
 }
 
-// TestAnew checks that WithPrefix makes a list with its own options, and that an error of this list
-// names the list's own variables.
+// TestAnew checks that WithPrefix makes a list with options of its own. An error of the new list
+// must name the variables of the new list.
 func TestAnew(t *testing.T) {
 	list := All()
 	other := list.WithPrefix("HOLDPOINT_ROUTES_0_")

@@ -220,8 +220,8 @@ func (p *pair) event(ev agui.Event) bool {
 	return err != nil
 }
 
-// same compares the results of the two runs. If there is a next exchange, it becomes the current
-// one.
+// same compares the results of the two runs. If they have a next exchange, its runs become the
+// current ones.
 func (p *pair) same(results [2]translate.Result) {
 	for n, res := range results {
 		if res.Next != nil {

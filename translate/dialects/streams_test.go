@@ -93,8 +93,8 @@ var stories = [][]string{
 	{requestKept},
 }
 
-// ends are terminal events in addition to the recorded ones. The empty text makes the stream break
-// off without a terminal event.
+// ends are terminal events in addition to the recorded ones. If stream draws the empty text, the
+// stream breaks off without a terminal event.
 var ends = []string{
 	finished, "", `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":"interrupt"}`,
 	`{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"i","reason":"r"}]}}`,

@@ -6,8 +6,8 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestReplied checks that ReplyMessage puts the yes or the no into both forms of a Reply: {yes},
-// and two words.
+// TestReplied checks that ReplyMessage puts the yes or the no into both forms of a Reply: one with
+// {yes}, and one with two words.
 func TestReplied(t *testing.T) {
 	for reply, want := range map[string][2]string{
 		`{"id":"r-{n}","content":"{\"approved\":{yes}}"}`: {`{"id":"r-3","content":"{\"approved\":true}"}`, `{"id":"r-3","content":"{\"approved\":false}"}`},

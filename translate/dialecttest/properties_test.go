@@ -29,7 +29,7 @@ func (wrongRun) End(e translate.End) (translate.Result, error) {
 	return translate.Result{Finish: e.Event}, errors.New("kaput")
 }
 
-// An output is a failing test whose output is collected in text.
+// An output is a *testing.T that does not fail. It collects its output in the field text.
 type output struct {
 	*testing.T
 	text strings.Builder

@@ -134,7 +134,8 @@ func TestAnswersInToolMessages(t *testing.T) {
 }
 
 // TestDecisions checks where a tool message is a decision. A message that a backend could read as
-// an approval is a decision anywhere in the history, a denial only at its end.
+// an approval is a decision anywhere in the history. A denial is a decision only at the end of the
+// history.
 func TestDecisions(t *testing.T) {
 	yes, no := `{"approved":true}`, `{"approved":false}`
 	for name, c := range map[string]struct{ messages, more, want string }{

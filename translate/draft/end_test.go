@@ -104,7 +104,7 @@ func TestSign(t *testing.T) {
 	for event, want := range map[string]bool{
 		ended(`"outcome":"success"`):         true,
 		ended(`"outcome":"no word of ours"`): true,
-		// no other dialect claims the event, and null is only removed
+		// no other dialect claims the event, and draft only removes the null
 		ended(`"outcome":null`):  true,
 		ended(`"interrupt":{}`):  true,
 		ended(`"interrupts":[]`): true,

@@ -111,8 +111,9 @@ func TestResultWithAnInterrupt(t *testing.T) {
 	}
 }
 
-// TestListOfInterrupts checks ends with a list of interrupts (draft v1.5), and outcome objects
-// together with the members of the drafts. In the latter case the outcome object must be used.
+// TestListOfInterrupts checks ends with a list of interrupts (draft v1.5). It also checks ends that
+// have both an outcome object and members of the drafts. Then the dialect must use the outcome
+// object.
 func TestListOfInterrupts(t *testing.T) {
 	for name, c := range map[string]struct{ given, form, finish, want string }{
 		"as it is but for the id": {

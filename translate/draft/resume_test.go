@@ -267,10 +267,10 @@ func TestResumeByToolMessages(t *testing.T) {
 	})
 }
 
-// TestAbandonedCalls: a client's history contains a call that asked and that was never answered.
-// The call must be removed from the history that is sent to the backend. It stays if it has a
-// result, if the client uses the native form, if no ended question belongs to it, or if it is being
-// answered now.
+// TestAbandonedCalls: a client's history contains a call that asked and that nobody answered. The
+// dialect must remove the call from the history before it sends it to the backend. The call must
+// stay if it has a result, if the client uses the native form, if no ended question belongs to it,
+// or if the request answers it.
 func TestAbandonedCalls(t *testing.T) {
 	asked := pausedBy(t, append(call("c1", "pando_permission_request", "{}"), ended(`"outcome":"interrupt"`))...)
 	bound := pausedBy(t, append(call("c2", "send", "{}"), v1(`{"id":"c2"}`))...)
@@ -320,8 +320,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestNewMessagesTravelWithAResumeKey: answers in the key resume are no messages. So the same
-// request must contain the new messages too, and no second exchange follows.
+// TestNewMessagesTravelWithAResumeKey: answers in the key resume are not messages. So the dialect
+// must send the new messages in the same request, and without a second exchange.
 func TestNewMessagesTravelWithAResumeKey(t *testing.T) {
 	p := pausedBy(t, started, v1(`{"id":"q"}`))
 	in := inputWith(t, user("u2"), dialecttest.ResumeArray(dialecttest.Entry(p.Interrupts[0].ID, `{"approved":true}`)))

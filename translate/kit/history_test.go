@@ -61,8 +61,8 @@ func hasCall(m agui.Message, call string) bool {
 	return slices.ContainsFunc(Calls(gjson.ParseBytes(m.JSON)), func(c gjson.Result) bool { return slices.Contains(Texts(c, "id"), call) })
 }
 
-// rest returns the messages without the given calls and their results, as JSON. A history must not
-// change this part.
+// rest returns the messages without the given calls and their results, as JSON. The methods of
+// History must not change this part.
 func rest(list []agui.Message, calls map[string]bool) string {
 	return string(agui.MessageList(withoutExchanges(list, calls)))
 }

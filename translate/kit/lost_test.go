@@ -39,7 +39,8 @@ func TestLostIDs(t *testing.T) {
 	}
 }
 
-// TestCancelsEnd checks that the number of tries is limited, whatever the backend answers.
+// TestCancelsEnd checks that the number of tries to cancel is limited, whatever the backend
+// answers.
 func TestCancelsEnd(t *testing.T) {
 	c := NewCancels(agui.Pause{Interrupts: []agui.Interrupt{{Native: "a"}, {Native: "a"}, {Native: "b"}}})
 	if got := strings.Join(c.Open(), " "); got != "a b" {

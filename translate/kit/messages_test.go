@@ -70,9 +70,9 @@ func parsedInput(t *testing.T, body string) agui.RunInput {
 	return in
 }
 
-// TestNewMessagesComeLast: the client has the new message before another message, and the
+// TestNewMessagesComeLast: in the client's list, the new message precedes another message, and the
 // transcript is incomplete. The second exchange must still end with the new message. Otherwise the
-// agent's answer would be the last message.
+// agent's message would be the last one.
 func TestNewMessagesComeLast(t *testing.T) {
 	in := parsedInput(t, `{"threadId":"t","runId":"r","messages":[{"id":"u1","role":"user","content":"new"},{"id":"a1","role":"assistant","content":"asks"}]}`)
 	r := &translate.Request{Input: in, NewMessages: in.Messages[:1]}

@@ -93,9 +93,9 @@ const tanStackSchema = `{"oneOf":[{"type":"object","properties":{"approved":{"co
 func TestWordsOfSeveralForms(t *testing.T) {
 	for schema, want := range map[string]string{
 		tanStackSchema: `{"approved":true} {"approved":false}`,
-		// requires more than a yes
+		// a schema that requires more than a yes
 		strings.ReplaceAll(tanStackSchema, `["approved"]`, `["approved","payload"]`): " ",
-		// has no form for a no
+		// schemas without a form for a no
 		strings.Replace(tanStackSchema, "false", "true", 2):                                                              " ",
 		strings.Replace(tanStackSchema, `"const":false`, `"const":"no"`, 1):                                              " ",
 		`{"type":"object","properties":{"approved":{"const":true}},"required":["approved"]}`:                             " ",

@@ -151,9 +151,9 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestEchoWithoutConfig: Python's make_json_safe removed keys of the value in rawEvent, but not in
-// the text of the event. If the client sends the question back, it must be recognized in both
-// forms.
+// TestEchoWithoutConfig: Python's make_json_safe removes keys of the question's value in rawEvent,
+// but not in the text of the event. So the client may send the question back in two forms. The
+// dialect must recognize both.
 func TestEchoWithoutConfig(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, `{"type":"CUSTOM","name":"on_interrupt","rawEvent":{"value":{"a":1},"id":"`+idA+`"},"value":"{\"a\": 1, \"config\": {}}"}`, finished)

@@ -23,7 +23,7 @@ const (
 )
 
 // TestElicitationIsPublished: each key must become one question with its own message and schema. If
-// the question has a URL, it must follow the message.
+// the key has a URL, the URL must follow the message.
 func TestElicitationIsPublished(t *testing.T) {
 	const yesNo = `{"type":"object","properties":{"approved":{"type":"boolean"}},"required":["approved"]}`
 	want := []string{
@@ -186,8 +186,8 @@ func TestElicitationIsAnswered(t *testing.T) {
 	})
 }
 
-// TestElicitationBesideOtherCalls: several calls run at once, and another call could get the
-// answer. So only a no may be sent.
+// TestElicitationBesideOtherCalls: several calls run at once, and another call than the one that
+// asks could get the answer. So only a no may be sent.
 func TestElicitationBesideOtherCalls(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, custom(idA, oneForm), finished)

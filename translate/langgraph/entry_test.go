@@ -24,9 +24,9 @@ func of0042(customs ...string) []string {
 	return append(append([]string{started, stepAsk, state}, customs...), stepEnd, state, messages, finished)
 }
 
-// TestTheArrayWhereItIsTaken: the answer to a single question must be sent in the array resume if
-// the stream shows an adapter that accepts this. Answers that the array cannot carry, such as a
-// cancel, must be sent as a map from the question's id to the answer.
+// TestTheArrayWhereItIsTaken: a single question is open. If the stream shows an adapter that reads
+// the answer in the array resume, the dialect must send the answer there. If the array cannot carry
+// the answer, such as a cancel, the dialect must send a map from the question's id to the answer.
 func TestTheArrayWhereItIsTaken(t *testing.T) {
 	entry := func(payload string) string {
 		return `[{"interruptId":"` + idA + `","status":"resolved","payload":{"` + idA + `":` + payload + `}}]`
@@ -86,8 +86,8 @@ func TestTheArrayWhereItIsTaken(t *testing.T) {
 	}
 }
 
-// TestTheArrayIsNotForTangledCalls: if another call could get the answer, it must be sent as a map
-// with the question's id.
+// TestTheArrayIsNotForTangledCalls: if another call could get the answer, the dialect must send the
+// answer as a map with the question's id.
 func TestTheArrayIsNotForTangledCalls(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, of0043(custom(idA, approval))...)

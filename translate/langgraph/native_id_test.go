@@ -55,8 +55,9 @@ func TestCancelThatAGraphCouldTakeForAYesIsWarnedOf(t *testing.T) {
 }
 
 // TestHexIDsOfOthers: an outcome has an id of 32 hex digits. The id counts as LangGraph's only if
-// the adapter's metadata or a CUSTOM event shows it. The answer to another id must be sent in the
-// array, because LangGraph ignores a map with unknown ids, and the answer would be lost.
+// the adapter's metadata or a CUSTOM event shows that. If it does not count as LangGraph's, the
+// answer must be sent in the array, because LangGraph ignores a map with unknown ids, and the
+// answer would be lost.
 func TestHexIDsOfOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream []string

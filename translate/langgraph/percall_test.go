@@ -121,7 +121,8 @@ func TestPerCallEditsKeepTheirDefinitions(t *testing.T) {
 }
 
 // TestResponseSchemaBesideTheValue: interrupt(value, response_schema=...) puts the schema next to
-// the value, in rawEvent or in a RAW event. It must be found there, with and without an outcome.
+// the value, in rawEvent or in a RAW event. The dialect must find it in both places, with and
+// without an outcome.
 func TestResponseSchemaBesideTheValue(t *testing.T) {
 	const schema = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`
 	for name, c := range map[string]struct {

@@ -206,8 +206,9 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// TestResumeOfASubclass: ids of a subclass of the adapter must be sent back in the array. As keys
-// of a map they would not be ids for LangGraph, which would then use the map itself as the answer.
+// TestResumeOfASubclass: ids of a subclass of the adapter must be sent back in the array. If they
+// were the keys of a map, LangGraph would not recognize them as ids, and would use the map itself
+// as the answer.
 func TestResumeOfASubclass(t *testing.T) {
 	d := newDialect(t, Options{})
 	given := func(n string) string {

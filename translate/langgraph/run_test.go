@@ -120,8 +120,8 @@ func TestLostInterrupt(t *testing.T) {
 }
 
 // TestPauseAfterAResume: a resumed run asks a question with the native id of the answered question.
-// It must be a new pause, whether the value is the same or not (LangGraph reference, sections 3.4
-// and 4).
+// The question must be a new pause, whether its value is the same as before or not (LangGraph
+// reference, sections 3.4 and 4).
 func TestPauseAfterAResume(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, custom(idA, `{"step":1}`), finished)
@@ -232,8 +232,8 @@ func TestAskedOnceMore(t *testing.T) {
 	})
 }
 
-// TestNewMessages: the client sends new messages together with the answers. They must be sent in a
-// second run, and only after the resume has ended without a pause.
+// TestNewMessages: the client sends new messages together with the answers. The new messages must
+// be sent in a second run, and only after the resume has ended without a pause.
 func TestNewMessages(t *testing.T) {
 	d := newDialect(t, Options{})
 	p := pausedBy(t, d, started, custom(idA, approval), finished)

@@ -87,7 +87,8 @@ func TestCallsBesideTheOneThatAsks(t *testing.T) {
 			}
 		})
 	}
-	// Run against @langchain/langgraph 1.4.18: b asked, but its answer made the call a run.
+	// Run against @langchain/langgraph 1.4.18: the call "b" asked, but the answer went to the call
+	// "a", which then ran.
 	t.Run("the TypeScript adapter", func(t *testing.T) {
 		raw := func(kind, run string) string {
 			return `{"type":"RAW","event":{"event":"` + kind + `","data":{"input":{"x":1}},"run_id":"` + run + `","name":"tool_` + run + `","tags":["seq:step:1"],"metadata":{"langgraph_checkpoint_ns":"` + taskT + `","__pregel_task_id":"x"}}}`

@@ -48,7 +48,7 @@ func TestAStreamWithoutUpdates(t *testing.T) {
 			t.Errorf("%+v", res)
 		}
 	})
-	// The stream ended too soon.
+	// The stream ended too soon: the state still has the answered question.
 	t.Run("the answered question behind an answer", func(t *testing.T) {
 		if res := resumed(t, open); len(res.Asked.Interrupts) != 0 || res.Next == nil || !strings.HasSuffix(res.Next.Out.Path, "/stream") || res.Next.Out.Resumes {
 			t.Errorf("%+v", res)
@@ -56,8 +56,9 @@ func TestAStreamWithoutUpdates(t *testing.T) {
 	})
 }
 
-// TestAegra: a server is recognized as Aegra by its threads. It must never get the mode events, not
-// even in later requests of the thread. If a cancel cannot end its task, it must get a no instead.
+// TestAegra: a server is recognized as Aegra by its threads. Holdpoint must never request the
+// stream mode "events" from it, not even in later requests of the thread. If a cancel cannot end
+// the task of a question, the graph must get a no instead.
 func TestAegra(t *testing.T) {
 	open := stateWith(task(asks(idA, question)))
 	const thread = `{"thread_id":"x","status":"idle","metadata":{"owner":"anonymous"},"user_id":"anonymous"}`
@@ -93,9 +94,9 @@ func TestAegra(t *testing.T) {
 	}
 }
 
-// TestAegraWithSeveralCalls: without the mode events, the stream does not show which calls run. If
-// more calls are open than questions, another call could get the approval. So an approval must be
-// refused.
+// TestAegraWithSeveralCalls: without the stream mode "events", the stream does not show which calls
+// run. If more calls are open than questions, another call could get the approval. So an approval
+// must be refused.
 func TestAegraWithSeveralCalls(t *testing.T) {
 	two := `{"values":{"messages":[{"id":"a1","type":"ai","content":"","tool_calls":[{"id":"c1","name":"f","args":{}},{"id":"c2","name":"f","args":{}}]}]},"next":["ask"],"tasks":[` + task(asks(idA, question)) + `]}`
 	in := input(t, "")

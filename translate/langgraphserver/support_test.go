@@ -72,8 +72,8 @@ func next(t testing.TB, run translate.Run, cut bool, pieces []translate.Piece) *
 	return p.Result.Next
 }
 
-// plain returns the exchange that streams an ordinary run. The thread has the given state before
-// it.
+// plain returns the exchange that streams an ordinary run. Before the run, the thread has the given
+// state.
 func plain(t testing.TB, more, state string) *translate.Exchange {
 	t.Helper()
 	in := input(t, more)
@@ -90,7 +90,8 @@ func plain(t testing.TB, more, state string) *translate.Exchange {
 
 const empty = `{"values":{},"next":[],"tasks":[],"checkpoint":null}`
 
-// pausedBy returns the pause after a run with the stream. The thread has the given state after it.
+// pausedBy returns the pause after a run with the stream. After the run, the thread has the given
+// state.
 func pausedBy(t testing.TB, state string, stream ...string) agui.Pause {
 	t.Helper()
 	e := plain(t, "", empty)

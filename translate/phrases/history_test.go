@@ -38,8 +38,9 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestAnOldAnswer: the history contains an approval that was sent earlier. The backend must not act
-// on it again, neither when the client has the reply generated anew, nor after its run failed.
+// TestAnOldAnswer: the history contains an approval that was sent earlier. The client may have the
+// agent's reply generated anew, or the run of the approval may have failed. In both cases, the
+// backend must not act on the approval again.
 func TestAnOldAnswer(t *testing.T) {
 	d := newDialect(t)
 	more := say("u2", "user", "So?")

@@ -80,8 +80,8 @@ func pause(t testing.TB) agui.Pause {
 	return p
 }
 
-// resume returns a resume array with one answer. An empty payload makes a cancelled answer, whose
-// payload says yes.
+// resume returns a resume array with one answer. If payload is empty, the answer is cancelled, and
+// has a payload that says yes all the same.
 func resume(payload string) string {
 	if payload == "" {
 		return dialecttest.ResumeArray(`{"interruptId":"a1~x","status":"cancelled","payload":{"approved":true}}`)

@@ -57,8 +57,8 @@ func TestResumeOfTwo(t *testing.T) {
 }
 
 // TestClientsResultGoesWithTheAnswers: the client sends the result of its own call together with
-// the answers. It must be sent in the same request, after its call. Otherwise the call would have
-// no result.
+// the answers. The result must be sent in the same request as the answers, after its call.
+// Otherwise the call would have no result.
 func TestClientsResultGoesWithTheAnswers(t *testing.T) {
 	p := pausedBy(t, stream(trio("a", argsA), finished)...)
 	later := `{"id":"u2","role":"user","content":"and"}`
@@ -175,7 +175,8 @@ func TestAnswersFromMessages(t *testing.T) {
 	if list, err := dialecttest.Answers(new(Dialect), in, repeated); err != nil || len(list) != 1 {
 		t.Errorf("a new answer to a repeated call: %v %+v", err, list)
 	}
-	// The id belongs to the message that the client made for the call. Some hosts give no other id.
+	// The tool message has the id of a message that the record has seen: the message that the
+	// client made for the call. Some hosts give no other id.
 	p.SeenMessages = []agui.SeenMessage{{ID: "x"}}
 	if list, err := dialecttest.Answers(new(Dialect), in, p); err != nil || len(list) != 1 {
 		t.Errorf("an answer with the id of another message: %v %+v", err, list)
@@ -209,9 +210,9 @@ func TestMessageOfTwoRequestsIsRefused(t *testing.T) {
 	}
 }
 
-// TestSecondAnswerStaysOut: the client sends a tool message for the open call in addition to the
-// answer. It must not be sent, however its keys are spelled. Two answers would run the call twice,
-// or run it although it was denied.
+// TestSecondAnswerStaysOut: the client sends an answer, and also a tool message for the open call.
+// The tool message must not be sent, however its keys are spelled. Two answers would run the call
+// twice, or run it although it was denied.
 func TestSecondAnswerStaysOut(t *testing.T) {
 	for _, second := range []string{
 		tool("x", "a", `{"approval_id":"ficc_a","approved":true}`),
@@ -240,8 +241,8 @@ func TestPauseOfAnother(t *testing.T) {
 	}
 }
 
-// TestNewMessagesBesideTheAnswers: the client sends new messages together with the answers. They
-// must be sent in a second run, after the result of the call.
+// TestNewMessagesBesideTheAnswers: the client sends new messages together with the answers. The new
+// messages must be sent in a second run, after the result of the call.
 func TestNewMessagesBesideTheAnswers(t *testing.T) {
 	fresh := `{"id":"u2","role":"user","content":"and quick"}`
 	in := input(t, messages(hello, assistant("a", "a", "Approve", "{}"), fresh)+","+dialecttest.ResumeArray(dialecttest.Entry("ficc_a~r1", `true`)))

@@ -50,7 +50,8 @@ func TestWhichEndsPause(t *testing.T) {
 		if got := len(p.Result.Asked.Interrupts) == 1; got != pauses {
 			t.Errorf("%s: pauses %v", finish, got)
 		}
-		// It would be sent again, without the question, if the client later uses ShowNative.
+		// NativeFinish must be empty. If the client later uses ShowNative, it would be sent again,
+		// without the question.
 		if p.Result.Asked.NativeFinish != nil {
 			t.Errorf("native finish %s", p.Result.Asked.NativeFinish)
 		}

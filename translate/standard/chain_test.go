@@ -31,7 +31,7 @@ func playChain(t *testing.T, questions int, more string, ends ...translate.End) 
 	}
 	p := pausedBy(t, asks...)
 	for n, i := range p.Interrupts {
-		// in reverse order
+		// the entries are in reverse order
 		entries = append([]string{dialecttest.Entry(i.ID, string(rune('1'+n)))}, entries...)
 	}
 	in := parse(t, dialecttest.ResumeArray(entries...)+more)

@@ -113,9 +113,9 @@ func TestAnswersHaveTheBackendsForm(t *testing.T) {
 	}
 }
 
-// TestOneOfSeveralThatCannotBeCancelled: of several questions, one is cancelled that CrewAI cannot
-// cancel. The cancel must not be sent, and the answers cannot be sent without it. So all must be
-// refused.
+// TestOneOfSeveralThatCannotBeCancelled: a pause has two questions, and the client cancels the one
+// that CrewAI cannot cancel. The dialect must not send the cancel, and cannot send the other answer
+// without it. So it must refuse both.
 func TestOneOfSeveralThatCannotBeCancelled(t *testing.T) {
 	two := pausedBy(t, crewAsksFree, somebodyAsks)
 	if _, _, err := resume(t, two, parse(t, dialecttest.ResumeArray(dialecttest.Entry("t~r1", ""), dialecttest.Entry("a~r2", `1`)))); dialecttest.Code(err) != agui.InvalidPayload {
@@ -126,9 +126,9 @@ func TestOneOfSeveralThatCannotBeCancelled(t *testing.T) {
 	}
 }
 
-// TestEveryProfile checks each profile with a question that it is for, and the facts of its
-// backend. RAN means that a backend of this version was run, READ that its source was read. A new
-// profile needs a line here and its backend a name in docs/support.md.
+// TestEveryProfile checks the properties of each profile with a question of its backend. In the
+// field facts, RAN means that a backend of this version was run, READ that its source was read. If
+// you add a profile, add a line here and a name of its backend in docs/support.md.
 func TestEveryProfile(t *testing.T) {
 	want := []struct{ question, name, facts, known string }{
 		{adkConfirms, "Google ADK", "RAN ag-ui-adk 0.11.0", "publishes a schema, takes a decision, reads the last message with calls, brings results, beside: results of the client"},

@@ -11,9 +11,9 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestProofOfADecision: if a question was decided outside the chat, the answer must be sent with
-// the question's proof. An answer that a client sends and a cancel by Holdpoint itself must be sent
-// unchanged.
+// TestProofOfADecision: if a question was decided outside the chat, the dialect must send the
+// answer with the question's proof. It must send a client's answer unchanged, and also a cancel
+// that Holdpoint makes itself.
 func TestProofOfADecision(t *testing.T) {
 	asked := func(object string) agui.Pause {
 		return dialecttest.WithIDs(agui.Pause{Interrupts: []agui.Interrupt{{Native: "9-1", Object: json.RawMessage(object)}}})

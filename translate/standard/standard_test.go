@@ -272,7 +272,7 @@ func FuzzEvents(f *testing.F) {
 }
 
 // FuzzAnswers checks any request of a client. Nothing may panic, the output must be JSON, and a
-// cancelled or denied answer must stay one.
+// cancelled or denied answer must stay cancelled or denied.
 func FuzzAnswers(f *testing.F) {
 	for _, more := range []string{
 		``, dialecttest.ResumeArray(dialecttest.Entry("a~r1", `{"approved":true}`), dialecttest.Entry("b~r2", ``)), dialecttest.ResumeArray(dialecttest.Entry("b~r2", `false`), dialecttest.Entry("a~r1", `{"approved":false}`)),

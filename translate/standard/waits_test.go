@@ -31,8 +31,8 @@ func ordinary(t *testing.T, r *translate.Request, stream ...string) translate.Re
 	return play(t, run, l, stream...)
 }
 
-// TestLostQuestion: a backend refuses a run because it waits for an answer. If an id of its
-// question is known, the client must get a question that it can only cancel.
+// TestLostQuestion: a backend refuses a run because it waits for an answer. If Holdpoint knows an
+// id of the backend's question, the client must get a question that it can only cancel.
 func TestLostQuestion(t *testing.T) {
 	ended := func(interrupt string) []translate.EndedPause {
 		return []translate.EndedPause{{Pause: pausedBy(t, interrupt)}}

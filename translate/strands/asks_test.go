@@ -37,8 +37,8 @@ func TestAQuestionIsNoSuccess(t *testing.T) {
 	}
 }
 
-// TestTextsThatLookLikeResults: a text begins like Python's repr of a result, but is none. It must
-// be shown as the agent's text.
+// TestTextsThatLookLikeResults: a text begins like Python's repr of a result, but it is not a repr.
+// It must be shown as the agent's text.
 func TestTextsThatLookLikeResults(t *testing.T) {
 	d := newDialect(t, Server{})
 	for _, text := range []string{"Result(s): 5 files", "TestResult(ok)", "[{'id': 1}]", `[{\"id\":\"x\"}]`, "AgentResult is what I returned."} {

@@ -174,8 +174,8 @@ func TestTypeScriptStreams(t *testing.T) {
 	}
 }
 
-// TestMorePending: several calls wait for an answer. The TypeScript SDK asks only one question and
-// the next after each answer, so the question must say that more are pending.
+// TestMorePending: several calls wait for an answer. The TypeScript SDK asks one question, and the
+// next one only after the answer to it. So the question must say that more are pending.
 func TestMorePending(t *testing.T) {
 	second := strings.ReplaceAll(tsAsk, "c1", "c2")
 	for name, c := range map[string]struct {
@@ -324,8 +324,8 @@ func TestLocatedQuestions(t *testing.T) {
 	}
 }
 
-// TestAQuestionIsToldInParts: several frames each contain a part of the same question. They must be
-// joined to one question.
+// TestAQuestionIsToldInParts: several frames each contain a part of the same question. The dialect
+// must join the parts to one question.
 func TestAQuestionIsToldInParts(t *testing.T) {
 	const id = `"id": "` + payID + `", "name": "approval"`
 	p := plain(t, newDialect(t, Server{}), stream, frames(

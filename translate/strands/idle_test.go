@@ -38,8 +38,8 @@ func TestWordsOfARefusalInTheMidstOfARun(t *testing.T) {
 	}
 }
 
-// TestRefusalsThatRepeatWhatWasSent: a 422 of FastAPI repeats its input, which may contain the text
-// of a refusal. It must not count as a refusal.
+// TestRefusalsThatRepeatWhatWasSent: a 422 of FastAPI repeats the input of the request, which may
+// contain the text of a refusal. The 422 must not count as a refusal.
 func TestRefusalsThatRepeatWhatWasSent(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := pyPause(t, d)

@@ -31,7 +31,7 @@ func failedPause(ids ...string) []translate.EndedPause {
 	return []translate.EndedPause{{Pause: p, Failed: true}}
 }
 
-// A waitingTS answers prompts as an agent of @strands-agents/sdk 1.19.0 does that waits for
+// A waitingTS responds to prompts like an agent of @strands-agents/sdk 1.19.0 that waits for
 // answers.
 type waitingTS struct {
 	open     []string
@@ -61,9 +61,9 @@ func (b *waitingTS) answer(t *testing.T, body []byte) string {
 	return frames(tsBegan, tsTools, `{"type":"agentResultEvent","result":{"stopReason":"endTurn"}}`)
 }
 
-// TestLostQuestion: a TypeScript agent refuses a prompt because it waits for an answer. If an id of
-// its question is known, the client must get a lost question. A cancel must be sent as the rule's
-// text for no.
+// TestLostQuestion: a TypeScript agent refuses a prompt because it waits for an answer. If
+// Holdpoint knows an id of the agent's question, the client must get a lost question. If the client
+// cancels it, the dialect must send the rule's text for no.
 func TestLostQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
 		named  []string
@@ -124,9 +124,9 @@ func TestLostQuestion(t *testing.T) {
 	}
 }
 
-// TestAnswerThatBreaksOff: the answer of a Python agent breaks off. The dialect must send null for
-// each question that may be open, which makes the agent repeat its questions. It must not send null
-// for questions of other backends, where null could be a yes.
+// TestAnswerThatBreaksOff: the response of a Python agent breaks off. The dialect must send null
+// for each question that may be open, which makes the agent repeat its questions. It must not send
+// null for questions of other backends, where null could be a yes.
 func TestAnswerThatBreaksOff(t *testing.T) {
 	const null = `[{"interruptResponse":{"interruptId":"` + payID + `","response":null}}]`
 	for name, c := range map[string]struct {
@@ -184,8 +184,9 @@ const (
 	oldID  = "v1:before_tool_call:c0:75a96266-45d2-581c-8a6f-043e472e1763"
 )
 
-// A waitingPython answers prompts as an agent of strands-agents 1.40.0 and 1.62.0 does that waits
-// for answers and whose server catches no errors. If an id is not open, its answer breaks off.
+// A waitingPython responds to prompts like an agent of strands-agents 1.40.0 and 1.62.0 that waits
+// for answers. Its server catches no errors: if a prompt has an id that is not open, the response
+// breaks off.
 type waitingPython struct {
 	open []string
 	says string // what a server sends instead that catches errors

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPathsThatMatchNothing: no path of a request can match the pattern. It must be refused,
-// because otherwise Holdpoint would forward all requests untranslated.
+// TestPathsThatMatchNothing: no path of a request can match the pattern. The dialect must refuse
+// the pattern, because otherwise Holdpoint would forward all requests untranslated.
 func TestPathsThatMatchNothing(t *testing.T) {
 	for _, text := range []string{`["//invocations"]`, `["/a/../b"]`, `["/./a"]`, `["/ok","invocations"]`} {
 		var p Paths

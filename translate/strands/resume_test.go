@@ -102,7 +102,8 @@ func TestOwnForms(t *testing.T) {
 	}
 }
 
-// TestOneIDForTwoQuestions: two questions have the same id. They must accept only the same answer.
+// TestOneIDForTwoQuestions: two questions have the same id. The dialect must accept their answers
+// only if both are the same.
 func TestOneIDForTwoQuestions(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := pausedBy(t, d, asksPay, strings.Replace(asksPay, `{"n": 1}, "response"`, `{"n": 2}, "response"`, 1), endsAsk)
@@ -227,8 +228,8 @@ func TestStatuses(t *testing.T) {
 const waits = `{"error": "prompt_type=<class 'str'> | must resume from interrupt with list of interruptResponse's", "error_type": "TypeError"}`
 
 // TestAskedWhatItWaitsFor: an agent refuses a prompt because it waits for the answer to a question
-// that Holdpoint does not know. Holdpoint must request its questions, and the prompt must count as
-// not read.
+// that Holdpoint does not know. Holdpoint must ask the agent for its questions, and the prompt must
+// count as not read.
 func TestAskedWhatItWaitsFor(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := plain(t, d, stream, frames(waits))
@@ -240,7 +241,7 @@ func TestAskedWhatItWaitsFor(t *testing.T) {
 	if got.asks() != asked || got.types() != called+" RUN_FINISHED" || len(got.Result.UnacceptedMessages) != 1 || got.Result.UnacceptedMessages[0].ID != "u1" {
 		t.Errorf("asks %s, untaken %v", got.asks(), got.Result.UnacceptedMessages)
 	}
-	// If the agent waits no longer, only the refused prompt must be sent again.
+	// If the agent waits no longer, Holdpoint must send only the refused prompt again.
 	got = play(t, ask(), &dialecttest.Log{}, stream, frames(began, hi, closed, endTurn, endsWell))
 	if got.Result.Next == nil || string(got.Result.Next.Out.Body) != `{"prompt":"Clean up."}` || got.Result.Finish.Type != agui.Unknown {
 		t.Fatalf("%s %+v", got.types(), got.Result)
@@ -256,9 +257,9 @@ func TestAskedWhatItWaitsFor(t *testing.T) {
 }
 
 // TestAnswersOfAResumeThatFailedAreTakenBack: an agent may have stored the answers of a failed
-// resume, and would act on them when its questions are requested. So this request must replace them
-// with null. "RAN" in this file means run against the real version; these facts were RAN with 1.40
-// and 1.62.
+// resume, and would act on them when Holdpoint asks it for its questions. So the request for the
+// questions must replace the stored answers with null. "RAN" in this file means run against the
+// real version; these facts were RAN with 1.40 and 1.62.
 func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 	d := newDialect(t, Server{})
 	in := input(t, "")
@@ -346,8 +347,8 @@ func TestAnswersOfAResumeThatFailedAreTakenBack(t *testing.T) {
 	}
 }
 
-// TestCallsThatTheClientHasAreNotShownAgain: when the agent's questions are requested, it repeats
-// calls. Those that the client already has must not be shown again.
+// TestCallsThatTheClientHasAreNotShownAgain: when Holdpoint asks an agent for its questions, the
+// agent repeats calls. Holdpoint must not show the calls again that the client already has.
 func TestCallsThatTheClientHasAreNotShownAgain(t *testing.T) {
 	d := newDialect(t, Server{})
 	in := input(t, "")
@@ -375,8 +376,8 @@ func TestCallsThatTheClientHasAreNotShownAgain(t *testing.T) {
 	}
 }
 
-// TestNewMessages: the client sends new messages together with the answers. They must be sent after
-// the resume.
+// TestNewMessages: the client sends new messages together with the answers. The new messages must
+// be sent after the resume.
 func TestNewMessages(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := pyPause(t, d)
@@ -406,8 +407,8 @@ func TestNewMessages(t *testing.T) {
 	}
 }
 
-// TestIDs: runs have the same run id, but differ in their messages or are a resume. They must have
-// different message ids.
+// TestIDs: two runs have the same run id, but different messages, or one of them is a resume. Their
+// message ids must differ.
 func TestIDs(t *testing.T) {
 	d := newDialect(t, Server{})
 	p := pyPause(t, d)

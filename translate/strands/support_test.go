@@ -13,7 +13,7 @@ import (
 	"holdpoint/translate/internal/strandsapi"
 )
 
-// A played is what a run made of an answer.
+// A played is what a run made of a backend's answer.
 type played struct {
 	dialecttest.Played
 	t testing.TB

@@ -69,8 +69,8 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// checkSent checks the request for an answer, whose input must never be empty. It returns the
-// input.
+// checkSent checks the request that sends an answer. Its input must never be empty. checkSent
+// returns the input.
 func checkSent(t *testing.T, out translate.Out) gjson.Result {
 	t.Helper()
 	body := gjson.ParseBytes(out.Body)

@@ -28,7 +28,7 @@ func TestGuard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// whether it passes without and with the option Allow
+	// for each request: whether it passes without the option Allow, and whether it passes with it
 	for request, want := range map[string][2]bool{
 		"GET /api/v1/agents": {true, true}, "GET /api/v1/chat/interrupt_state?agent_id=a&session_id=t": {true, true}, "HEAD /health": {true, true},
 		"GET /api/v2/sessions/t/messages": {true, true}, "GET /static/x.js": {true, true},

@@ -145,7 +145,7 @@ func TestPause(t *testing.T) {
 }
 
 // TestNativeForm: a client in the native form already has the calls. If it asks for the question
-// again, it must get them again.
+// again, it must get the calls again.
 func TestNativeForm(t *testing.T) {
 	p, _ := play(t, translate.ShowNative, "", stream(call("A", "delete_file", `{}`), finished)...)
 	if a := p.Result.Asked; !a.NativeShown || len(a.NativeEvents) != 3 || string(a.NativeFinish) != finished {
@@ -354,7 +354,7 @@ func TestPlainRun(t *testing.T) {
 }
 
 // TestResultThatTheHistoryHas: the result of the client's own call is older than the question and
-// already in the history. It must not be sent twice.
+// already in the history. The dialect must not send the result twice.
 func TestResultThatTheHistoryHas(t *testing.T) {
 	p := pausedBy(t, stream(call("A", "delete_file", `{"path":"x"}`), call("F", "show", `{}`), finished)...)
 	const (
@@ -479,9 +479,9 @@ func TestTwoCallsOfOneID(t *testing.T) {
 	}
 }
 
-// TestAsksAgainUnderTheSameID: after an answer, a run begins a call with the id of the answered
-// call. If it belongs to another message, it must be a new question, and the result of the answered
-// call must precede it. If it belongs to the same message, it must ask nothing.
+// TestAsksAgainUnderTheSameID: a call was answered. Then the resumed run begins a call with the
+// same id. If the second call belongs to another message, it must be a new question, and the result
+// of the answered call must precede it. If it belongs to the same message, it must ask nothing.
 func TestAsksAgainUnderTheSameID(t *testing.T) {
 	const asked = `{"id":"m1","role":"assistant","toolCalls":[{"id":"A","type":"function","function":{"name":"delete_file","arguments":"{}"}}]}`
 	p := pausedBy(t, stream(call("A", "delete_file", `{}`), finished)...)

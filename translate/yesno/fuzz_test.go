@@ -8,8 +8,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// A reader is a way in which a backend may find out whether a content is a yes. The parameter yes
-// is the rendered template of the yes. The readers are written independently of the tested code.
+// A reader is one way in which a backend may read a content. It returns true if it reads the
+// content as a yes. The parameter yes is the rendered template of the yes. The readers are written
+// independently of the tested code.
 type reader func(content, yes string) bool
 
 func object(text string) map[string]any {

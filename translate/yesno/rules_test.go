@@ -101,8 +101,8 @@ func TestAskedForAYesOrANo(t *testing.T) {
 	if newRules(t, `pay true false`).Ask(&i, translate.Subject{Name: "delete"}); i.YesNo != nil || string(i.Object) != `{}` {
 		t.Errorf("no rule is for it: %s", i.Object)
 	}
-	// The question is about other arguments than its call has, or it has several calls. It must be
-	// unchanged if the only rule's yes has a place for arguments.
+	// The question is about other arguments than its call has, or the question has several calls.
+	// If the yes of the only rule has a place for arguments, Ask must leave the question unchanged.
 	for _, calls := range [][]agui.AskedCall{bob, append(bob, bob...)} {
 		i := agui.Interrupt{Object: json.RawMessage(`{}`), Calls: calls}
 		newRules(t, `pay {"go":true,"args":"$arguments"} {"go":false}`).Ask(&i, translate.Subject{Name: "pay", Arguments: json.RawMessage(`{"to":"Eve","amount":500}`)})
@@ -142,7 +142,7 @@ func TestAnswersInTheAgentsValues(t *testing.T) {
 		{&text, true, `{"approved":true,"reason":"fine"}`, `{"approved":true,"reason":"fine"}`, ``},
 		{&pay, false, `{"go":true,"args":{"amount":5}}`, `{"approved":true}`, `{"go":true,"args":{"amount":5}}`},
 		{&pay, false, `{"go":true,"args":{"amount":4}}`, `{"approved":true,"editedArgs":{"amount":4}}`, `{"go":true,"args":{"amount":4}}`},
-		// the schema would refuse it
+		// the schema would refuse this payload
 		{&pay, false, `{"go":true,"args":{"amount":5},"more":1}`, `{"go":true,"args":{"amount":5},"more":1}`, `{"go":false,"why":""}`},
 		{&pay, true, `{"approved":true}`, `{"approved":true}`, `{"go":true,"args":{"amount":5}}`},
 		{&pay, true, `{"go":true,"args":{"amount":5}}`, `{"approved":true}`, `{"go":true,"args":{"amount":5}}`},

@@ -256,9 +256,10 @@ func TestDenialIsSentAsAResult(t *testing.T) {
 	}
 }
 
-// TestValueNeverDenies checks that only a cancel of a kind with Value counts as a denial, whatever
-// the value is. The denial is what Results sends, what Refuse is not called for, and what needs no
-// result of the call.
+// TestValueNeverDenies checks a kind with the field Value. A cancel must count as a denial, and a
+// value must never count as one, whatever the value is. For a denial, the client must get a result,
+// and Refuse must not be called. The answer must not be in doubt although the call has no other
+// result.
 func TestValueNeverDenies(t *testing.T) {
 	for payload, denied := range map[string]bool{"false": false, `{"approved":false}`: false, `"stop"`: false, "": true} {
 		d := newDialect()

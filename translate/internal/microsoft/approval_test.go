@@ -182,7 +182,7 @@ func TestApprovalsOfRepeatedKeys(t *testing.T) {
 }
 
 // TestApprovalsInLinearTime: a request repeats its parts thousands of times. The time must grow in
-// proportion to its size.
+// proportion to the size of the request.
 func TestApprovalsInLinearTime(t *testing.T) {
 	many := func(s string) string { return strings.TrimSuffix(strings.Repeat(s+",", 20_000), ",") }
 	for name, messages := range map[string]string{

@@ -109,9 +109,9 @@ func TestAnswerToAHook(t *testing.T) {
 	}
 }
 
-// TestAnswerByOwnWords: a hook has its own text for no. It may not know another text, and would
-// read "n" as a yes. So each no must be sent as the hook's own text, and an empty answer must be
-// refused.
+// TestAnswerByOwnWords: a hook has its own text for no. It may not know the text "n", and would
+// then read it as a yes. So each no must be sent as the hook's own text, and an empty answer must
+// be refused.
 func TestAnswerByOwnWords(t *testing.T) {
 	rules := parsed(t, `{"name":"own","answers":"docs-string","yes":"A","no":"D"},{"name":"wrapped","answers":"envelope"}`)
 	own, _ := rules.Answer("own")
@@ -151,8 +151,8 @@ func TestAnswerOfNoAsText(t *testing.T) {
 	}
 }
 
-// TestDenialWithAPath: the payload denies, but the value at the rule's path is a yes. The denial
-// must be sent.
+// TestDenialWithAPath: the payload denies, but the value at the rule's path is a yes. The dialect
+// must send the denial.
 func TestDenialWithAPath(t *testing.T) {
 	for profile, want := range map[Profile]string{Words: `"n"`, Bool: "false", Raw: `{"status":"cancelled"}`, Envelope: `{"cancelled":true}`} {
 		a := agui.Answer{ID: "i", Status: agui.Resolved, Payload: json.RawMessage(`{"approved":false,"answer":"y"}`)}
