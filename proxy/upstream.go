@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -148,8 +149,8 @@ func (e *exchange) address(out *http.Request, target func(*url.URL) *url.URL) {
 	}
 	// The body is sent from memory. With the client's own body, a response that arrives early would
 	// be cut off (golang/go#40747).
-	out.Body = backend.NewBody(body)
-	out.GetBody = func() (io.ReadCloser, error) { return backend.NewBody(body), nil }
+	out.Body = io.NopCloser(bytes.NewReader(body))
+	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	if len(body) == 0 { // the request is a GET
 		out.Body, out.GetBody = http.NoBody, nil
 	}

@@ -518,3 +518,35 @@ func TestAsksAgainUnderTheSameID(t *testing.T) {
 		})
 	}
 }
+
+// TestDecisionsAtTheEnd: a chat ends with a denied call and an open call. The open call is removed,
+// because a model refuses it. If the record has the question about the denied call, the backend has
+// received the denial, so the denial must be removed too. Without a record, for example in a chat
+// from before Holdpoint, it must stay: the model would ask for the same call again.
+func TestDecisionsAtTheEnd(t *testing.T) {
+	calls := func(id string) string {
+		return `{"id":"m-` + id + `","role":"assistant","toolCalls":[{"id":"` + id + `","type":"function","function":{"name":"delete_file","arguments":"{}"}}]}`
+	}
+	const denial = `{"id":"t1","role":"tool","toolCallId":"one","content":"{\"approved\":false,\"reason\":\"it is the only copy\"}"}`
+	in := dialecttest.Input(t, `{"threadId":"t1","runId":"r1","messages":[`+strings.Join([]string{user, calls("one"), denial, calls("two")}, ",")+`]}`)
+	p := pausedBy(t, stream(call("one", "delete_file", `{}`), finished)...)
+	for name, c := range map[string]struct {
+		earlier []translate.EndedPause
+		want    string
+	}{
+		"on record": {[]translate.EndedPause{{Pause: p}}, "user"},
+		"no record": {nil, "user assistant tool"},
+	} {
+		out, _, err := newDialect(t).Begin(&translate.Request{Input: in, ClientMessages: in.Messages, EndedPauses: c.earlier, Transcript: dialecttest.NewLog(in.Messages)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var roles []string
+		for _, role := range gjson.GetBytes(out.Body, "messages.#.role").Array() {
+			roles = append(roles, role.Str)
+		}
+		if got := strings.Join(roles, " "); got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}

@@ -3,6 +3,7 @@
 package backend
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net"
@@ -141,19 +142,33 @@ func (c *Conn) copyBuffered(p []byte) int {
 	return n
 }
 
-// ReadFrom implements io.ReaderFrom. net/http calls it for the body of a request. A Body is sent
-// with one write. Without ReadFrom, net/http copies it through a new buffer of 32 kB, and writes
-// each of these pieces. Measured without it: 1.05 × the CPU time in first-byte-history, and 1.06 ×
-// the time until the first byte.
+// ReadFrom implements io.ReaderFrom. net/http calls it for the body of a request, or for the rest
+// of a body whose beginning it sends with the header. A body in memory is sent with one write.
+// Without ReadFrom, net/http copies it through a new buffer of 32 kB, and writes each of these
+// pieces. Measured without it: 1.05 × the CPU time in first-byte-history, and 1.06 × the time until
+// the first byte.
 func (c *Conn) ReadFrom(src io.Reader) (int64, error) {
 	if limited, ok := src.(*io.LimitedReader); ok && !without.BodyWrite {
-		if body, ok := limited.R.(*Body); ok && int64(body.Len()) <= limited.N {
-			n, err := body.WriteTo(c.Conn)
-			limited.N -= n
-			return n, err
+		if body, ok := limited.R.(io.WriterTo); ok { // io.NopCloser hides a bytes.Reader, but not its WriteTo
+			return body.WriteTo(boundedWriter{c.Conn, &limited.N})
 		}
 	}
 	return io.Copy(struct{ io.Writer }{c.Conn}, src)
+}
+
+// A boundedWriter writes at most left bytes. It counts them down, as an io.LimitedReader does.
+type boundedWriter struct {
+	io.Writer
+	left *int64
+}
+
+func (w boundedWriter) Write(p []byte) (n int, err error) {
+	if int64(len(p)) > *w.left {
+		p, err = p[:*w.left], io.ErrShortWrite
+	}
+	n, failed := w.Writer.Write(p)
+	*w.left -= int64(n)
+	return n, cmp.Or(failed, err)
 }
 
 // BeforeWait sets the function do, which is called once before the next read that blocks. If no

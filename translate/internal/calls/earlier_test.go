@@ -61,7 +61,7 @@ func TestEarlierAnswersAtTheEndAreRemoved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input(t, c.messages, "")
-			got := string(agui.MessageList(newPlain(t, `{"approved":true}`, `{"approved":false}`).withoutEarlier(in, in.Messages)))
+			got := string(agui.MessageList(newPlain(t, `{"approved":true}`, `{"approved":false}`).withoutEarlier(in, in.Messages, nil)))
 			if want := "[" + c.want + "]"; got != want {
 				t.Errorf("%s, want\n%s", got, want)
 			}

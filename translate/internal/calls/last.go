@@ -56,7 +56,7 @@ func (p *Plain) messagesBefore(r *translate.Request, calls map[string]bool) []ag
 	if r.Sessions {
 		return nil
 	}
-	return callsLast(p.withoutEarlier(r.Input, kit.HistoryBefore(r, calls).AtEnd(nil)), calls)
+	return callsLast(p.withoutEarlier(r.Input, kit.HistoryBefore(r, calls).AtEnd(nil), nil), calls)
 }
 
 // callsLast returns the list with the messages that contain the given calls at its end. The results
@@ -94,10 +94,11 @@ func callsLast(list []agui.Message, calls map[string]bool) []agui.Message {
 // withoutEarlier returns the list without the decisions at its end, and without the calls that
 // these decisions are about. The new answers are added directly after the list, and the backend
 // would read all tool messages at the end as answers. A list ends with old decisions if the client
-// sent the history without the current question, and the record could not store the messages.
-func (p *Plain) withoutEarlier(in agui.RunInput, list []agui.Message) []agui.Message {
+// sent the history without the current question, and the record could not store the messages. If
+// only is not nil, decisions on calls that it does not contain stay.
+func (p *Plain) withoutEarlier(in agui.RunInput, list []agui.Message, only map[string]bool) []agui.Message {
 	in.Messages = list
-	var asked owners       // computed when first needed
+	var owners owners      // computed when first needed
 	var end []agui.Message // the messages of the end that stay, in reverse order
 	for at := len(list) - 1; at >= 0; at-- {
 		gone, results := map[string]bool{}, []agui.Message(nil)
@@ -107,12 +108,12 @@ func (p *Plain) withoutEarlier(in agui.RunInput, list []agui.Message) []agui.Mes
 			if p.decision(m) == yesno.Nothing {
 				continue
 			}
-			if asked == nil {
-				asked = p.ownersOf(in, true)
+			if owners == nil {
+				owners = p.ownersOf(in, true)
 			}
 			for _, id := range kit.Members(m, "toolCallId") {
-				if asked[id.String()] == Asks {
-					gone[id.String()] = true
+				if call := id.String(); owners[call] == Asks && (only == nil || only[call]) {
+					gone[call] = true
 				}
 			}
 		}
@@ -141,9 +142,6 @@ func (p *Plain) withoutEarlier(in agui.RunInput, list []agui.Message) []agui.Mes
 // is removed. With ShowNative only withoutExposed applies, because the client manages its history
 // itself.
 func (p *Plain) WithoutOldCalls(r *translate.Request) agui.RunInput {
-	if r.Show == translate.ShowNative {
-		return p.withoutExposed(r, r.Input)
-	}
 	asked, told := map[string]bool{}, map[string]string{}
 	for _, ended := range r.EndedPauses {
 		for _, i := range ended.Interrupts {
@@ -155,6 +153,9 @@ func (p *Plain) WithoutOldCalls(r *translate.Request) agui.RunInput {
 	for _, i := range r.Pause.Interrupts {
 		delete(asked, i.ToolCallID())
 	}
+	if r.Show == translate.ShowNative {
+		return p.withoutExposed(r, r.Input, asked)
+	}
 	in, forgets := withoutSentResults(r.Input, told), p.RemovesCalls && r.Pause.ID == ""
 	for {
 		if len(asked) > 0 || forgets {
@@ -162,7 +163,7 @@ func (p *Plain) WithoutOldCalls(r *translate.Request) agui.RunInput {
 				return asked[c.ID] || forgets && p.Tools.Match(c.Name) && !in.Declares(c.Name)
 			})
 		}
-		out := p.withoutExposed(r, in)
+		out := p.withoutExposed(r, in, asked)
 		if len(out.Messages) == len(in.Messages) {
 			return in
 		}
@@ -171,14 +172,15 @@ func (p *Plain) WithoutOldCalls(r *translate.Request) agui.RunInput {
 }
 
 // withoutExposed returns the input of a run without answers, without exposed decisions. A decision
-// is exposed if it answers an earlier question, but has become the last message because Holdpoint
-// removed the messages after it. The backend would read it as a new answer.
-func (p *Plain) withoutExposed(r *translate.Request, in agui.RunInput) agui.RunInput {
+// is exposed if it has become the last message because Holdpoint removed the messages after it. The
+// backend would read it as a new answer. Only decisions on the calls in asked, which earlier pauses
+// asked about, are removed: the backend has received an answer to each of these calls.
+func (p *Plain) withoutExposed(r *translate.Request, in agui.RunInput, asked map[string]bool) agui.RunInput {
 	list, client := in.Messages, r.ClientMessages
-	if r.Pause.ID != "" || len(list) == 0 || len(client) == 0 || bytes.Equal(list[len(list)-1].JSON, client[len(client)-1].JSON) {
+	if r.Pause.ID != "" || len(asked) == 0 || len(list) == 0 || len(client) == 0 || bytes.Equal(list[len(list)-1].JSON, client[len(client)-1].JSON) {
 		return in
 	}
-	if list = p.withoutEarlier(in, list); len(list) == len(in.Messages) {
+	if list = p.withoutEarlier(in, list, asked); len(list) == len(in.Messages) {
 		return in
 	}
 	return in.WithMessages(list)
