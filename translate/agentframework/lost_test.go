@@ -79,9 +79,9 @@ func (b *waitingBackend) answer(t *testing.T, body []byte) []string {
 
 const startedRun = `{"type":"RUN_STARTED","threadId":"t1","runId":"r1"}`
 
-// TestLostQuestionIsCancelled: Holdpoint has lost the questions of a thread. If it knows at
-// least one id and the backend names the others, a cancel must free the thread. No request to the
-// backend may approve anything.
+// TestLostQuestionIsCancelled: Holdpoint has lost the questions of a thread. If it knows at least
+// one of their ids, and the backend names the other ids, a cancel must free the thread. No request
+// to the backend may approve anything.
 func TestLostQuestionIsCancelled(t *testing.T) {
 	const asksWithCall = `{"id":"a1","role":"assistant","toolCalls":[{"id":"c1","type":"function","function":{"name":"delete","arguments":"{}"}}]}`
 	many := make([]string, 12)
