@@ -18,13 +18,13 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// A twiceBody is a run with a repeated key. One parser reads it as harmless, and another as an
-// answer.
+// A twiceBody is the body of a run with a repeated key. One parser reads a harmless value, and
+// another parser reads an answer.
 type twiceBody struct{ name, messages, more, where string }
 
-// twiceBodies returns bodies that repeat a key, one for each place in a run. reply is the message
+// twiceBodies returns bodies with a repeated key, one for each place in a run. reply is the message
 // by which a client answers in the backend's own form, or "". id is the published id of the
-// question, and native the backend's id.
+// question, and native is the backend's id.
 func twiceBodies(reply, id, native string) []twiceBody {
 	const hi = `{"id":"u","role":"user","content":"hi"}`
 	call := `{"id":"a","role":"assistant","toolCalls":[%s]}`
@@ -86,9 +86,9 @@ func twiceBodies(reply, id, native string) []twiceBody {
 	return list
 }
 
-// TestAKeyTwiceReachesNoBackend: in every family, and in every state of the question, a run with a
-// repeated key is refused, and the refusal says where in the run the key is. The chat must then
-// work as if the run had not been sent.
+// TestAKeyTwiceReachesNoBackend: a run has a repeated key. In every family and in every state of
+// the question, Holdpoint must refuse the run, and say where in the run the key is. After that, the
+// chat must work as if the run had not been sent.
 func TestAKeyTwiceReachesNoBackend(t *testing.T) {
 	fewer(t, 1)
 	situations := map[string]func(c *chatter){
@@ -106,11 +106,11 @@ func TestAKeyTwiceReachesNoBackend(t *testing.T) {
 					c := newChatter(t, b, dialects.All())
 					bring(c)
 					c.sendsTwice()
-					// restarted: the backend may wait for an answer that is lost
+					// After a restart, the backend may wait for an answer that is lost.
 					if situation != "restarted" {
 						c.goesOn()
 					}
-					// auto does not recognize all of them
+					// The dialect auto does not recognize all questions.
 					if situation != "restarted" && b.Dialect != "auto" {
 						c.plainAnswers()
 					}
@@ -121,8 +121,8 @@ func TestAKeyTwiceReachesNoBackend(t *testing.T) {
 	})
 }
 
-// eachAsker calls do for each backend of each dialect, with the operator having named the dialect.
-// It also calls do with auto for each backend that speaks AG-UI.
+// eachAsker calls do for each dialect with each of its backends, as if the operator had named the
+// dialect. It also calls do with the dialect auto, for each backend that speaks AG-UI.
 func eachAsker(do func(name string, b dialecttest.Backend)) {
 	for _, name := range dialects.All().Names() {
 		of := []string{name}

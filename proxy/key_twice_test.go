@@ -12,8 +12,8 @@ import (
 	"holdpoint/store"
 )
 
-// passesOrRefuses sends a body, and returns the status and the reason of a refusal. With status
-// 200, the backend must have got the body byte for byte. With any other status, it must have got
+// passesOrRefuses sends a body, and returns the status and the reason of a refusal. If the status
+// is 200, the backend must have got the body byte for byte. Otherwise the backend must have got
 // nothing.
 func passesOrRefuses(t *testing.T, method, contentType, body string) (status int, reason string) {
 	t.Helper()
@@ -44,8 +44,9 @@ func passesOrRefuses(t *testing.T, method, contentType, body string) (status int
 	return res.StatusCode, said.Error
 }
 
-// TestKeysTwiceOutsideARun: Agent Framework reads a body with only messages as a run, so a repeated
-// key must be refused there. A body that no backend reads as a run must be forwarded unchanged.
+// TestKeysTwiceOutsideARun: Agent Framework reads a body that has only messages as a run. If such a
+// body has a repeated key, Holdpoint must refuse it. If no backend reads a body as a run, Holdpoint
+// must forward it unchanged.
 func TestKeysTwiceOutsideARun(t *testing.T) {
 	const asJSON = "application/json"
 	for _, c := range []struct{ name, contentType, body, want string }{
@@ -75,9 +76,9 @@ func TestKeysTwiceOutsideARun(t *testing.T) {
 	}
 }
 
-// TestObjectsThatAreNotUTF8: Jackson decodes letters that are wrongly encoded in two bytes, and may
-// find the keys of a resume in a body. So a JSON object that is not valid UTF-8 must be refused. A
-// body that no parser reads as an object must be forwarded unchanged.
+// TestObjectsThatAreNotUTF8: some bodies encode a letter wrongly, in two bytes. Jackson decodes
+// such letters, and may find the keys of a resume. So Holdpoint must refuse a JSON object that is
+// not valid UTF-8. If no parser reads a body as an object, Holdpoint must forward it unchanged.
 func TestObjectsThatAreNotUTF8(t *testing.T) {
 	const asJSON, want = "application/json", "a JSON body must be valid UTF-8"
 	for _, c := range []struct{ name, contentType, body, want string }{
@@ -103,9 +104,9 @@ func TestObjectsThatAreNotUTF8(t *testing.T) {
 	}
 }
 
-// TestKeysTwiceInTexts: adapters parse the text of a tool message, and of an answer in a command.
-// If such a text has a repeated key, it must not be an answer, because parsers read different
-// values.
+// TestKeysTwiceInTexts: adapters parse the text of a tool message, and the text of an answer in a
+// command. If such a text has a repeated key, parsers read different values. So it must not count
+// as an answer.
 func TestKeysTwiceInTexts(t *testing.T) {
 	adkAsks := []string{
 		`{"type":"TOOL_CALL_START","toolCallId":"k","toolCallName":"adk_request_confirmation"}`,

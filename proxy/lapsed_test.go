@@ -15,8 +15,8 @@ import (
 	"holdpoint/translate"
 )
 
-// lapsing returns two replicas on one store. at gets each step of the first replica and may let
-// time pass before it, as if that process was suspended.
+// lapsing returns two replicas with the same store. at gets each step of the first replica. It may
+// let time pass before the step, as if the process of this replica was suspended.
 func lapsing(t *testing.T, d *fakeDialect, serve func(ctx context.Context, n int, w io.Writer) error, at func(step string, do func() error) error) (b *bubble, first, second *Handler) {
 	t.Helper()
 	var o Options
@@ -35,8 +35,8 @@ func lapsing(t *testing.T, d *fakeDialect, serve func(ctx context.Context, n int
 
 const inDoubt = "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_IN_DOUBT"
 
-// TestAnswersWhoseClaimLapsedBeforeTheyWereSent: a replica was suspended after its claim. It may
-// send the answers only if it still has the claim.
+// TestAnswersWhoseClaimLapsedBeforeTheyWereSent: a replica claims a pause and is then suspended.
+// When it continues, it may send the answers only if it still has the claim.
 func TestAnswersWhoseClaimLapsedBeforeTheyWereSent(t *testing.T) {
 	for name, tt := range map[string]struct {
 		told, away bool
@@ -82,9 +82,9 @@ func TestAnswersWhoseClaimLapsedBeforeTheyWereSent(t *testing.T) {
 }
 
 // TestFurtherAnswersOfALapsedClaim: a dialect sends one answer after another. The first answer
-// takes longer than the lease, which was not renewed, and another client is told of the doubt. Then
-// the second answer must not be sent. The thread may have a new question, which the person may have
-// denied.
+// takes longer than the lease, the claim was not renewed, and another client has got the doubt.
+// Then the second answer must not be sent: the thread may have a new question, which the person may
+// have denied.
 func TestFurtherAnswersOfALapsedClaim(t *testing.T) {
 	for name, tt := range map[string]struct {
 		told, stale bool
@@ -141,8 +141,8 @@ func TestFurtherAnswersOfALapsedClaim(t *testing.T) {
 	}
 }
 
-// TestRenewalWithoutAReply: while a store fails over, steps get no reply. A claim must survive that
-// for as long as its lease lasts. So a renewal that failed is repeated at once.
+// TestRenewalWithoutAReply: a store fails over, and meanwhile its steps get no reply. A claim must
+// survive this as long as its lease lasts. So Holdpoint must repeat a failed renewal at once.
 func TestRenewalWithoutAReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var away atomic.Bool
@@ -173,8 +173,8 @@ func TestRenewalWithoutAReply(t *testing.T) {
 	})
 }
 
-// An unheard is a store that gives no reply to Renew and Occupy while it is away. It delays each
-// Claim and the first Occupy.
+// An unheard is a store. While it is away, it gives no reply to Renew and Occupy. It also delays
+// each Claim and the first Occupy.
 type unheard struct {
 	store.Store
 	away  *atomic.Bool

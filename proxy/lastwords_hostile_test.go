@@ -8,8 +8,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestStreamThatBeginsWithAnErrorIsBegun: if the backend's stream begins with RUN_ERROR, Holdpoint
-// must send RUN_STARTED before the events that it adds.
+// TestStreamThatBeginsWithAnErrorIsBegun: the first event of the backend's stream is RUN_ERROR. If
+// Holdpoint adds events, it must send RUN_STARTED before them.
 func TestStreamThatBeginsWithAnErrorIsBegun(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
@@ -29,8 +29,8 @@ func TestStreamThatBeginsWithAnErrorIsBegun(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r2", resumeWith(yes("n1~id1")))), "RUN_STARTED CUSTOM RUN_FINISHED+interrupt RUN_ERROR:OWN")
 }
 
-// TestStateOfAnotherDayIsNotTold: a page that has continued with other runs keeps its state. The
-// refusal of an old answer must not bring back an older state.
+// TestStateOfAnotherDayIsNotTold: a page has continued with other runs, and then sends an old
+// answer. The refusal of this answer must not bring back an older state.
 func TestStateOfAnotherDayIsNotTold(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {
@@ -48,8 +48,8 @@ func TestStateOfAnotherDayIsNotTold(t *testing.T) {
 	wantTypes(t, g.do(later), "RUN_STARTED RUN_FINISHED RUN_ERROR:UNKNOWN_INTERRUPT_ID")
 }
 
-// TestRefusalOfAnExchangeThatAsks: the backend is another Holdpoint, which reports a refusal. The
-// dialect's questions must still reach the client.
+// TestRefusalOfAnExchangeThatAsks: the backend is another Holdpoint, and it reports a refusal. If
+// the dialect also finds questions, they must still reach the client.
 func TestRefusalOfAnExchangeThatAsks(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {

@@ -26,8 +26,8 @@ func finishOf(t *testing.T, stream string) gjson.Result {
 	return gjson.Result{}
 }
 
-// TestLastWords: if a resumed run fails, Holdpoint closes its open messages and calls. Then it
-// sends the open questions, and then the error.
+// TestLastWords: a resumed run fails. Holdpoint must first close the open messages and calls of the
+// run, then send the open questions, and then the error.
 func TestLastWords(t *testing.T) {
 	const (
 		text     = `{"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}`
@@ -78,8 +78,8 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// TestWhatAnswersNothingEndsAsItDid: the client gets the error of an ordinary run from the backend
-// unchanged.
+// TestWhatAnswersNothingEndsAsItDid: an ordinary run fails with an error of the backend. The client
+// must get this error unchanged.
 func TestWhatAnswersNothingEndsAsItDid(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		sendStream(w, streamOf(`{"type":"RUN_ERROR","message":"kaput"}`))
@@ -87,8 +87,8 @@ func TestWhatAnswersNothingEndsAsItDid(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r1", "")), "RUN_ERROR")
 }
 
-// TestRefusalIsInWhatIsAskedAgain: after a refusal, each question that is sent again contains the
-// reason of the refusal. The record must not keep the reason.
+// TestRefusalIsInWhatIsAskedAgain: Holdpoint refuses an answer and sends the questions again. Each
+// question must contain the reason of the refusal. The record must not keep the reason.
 func TestRefusalIsInWhatIsAskedAgain(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		sendStream(w, streamOf(started, strings.Replace(asksTwo, `"id":"n1"`, `"id":"n1","metadata":{"own":1}`, 1)))
@@ -114,8 +114,9 @@ func TestRefusalIsInWhatIsAskedAgain(t *testing.T) {
 	}
 }
 
-// TestPageIsToldInTheInterruptsAlone: assistant-ui (react-ag-ui 0.0.57) removes its card at a
-// RUN_ERROR after interrupts. So a page must not get this RUN_ERROR.
+// TestPageIsToldInTheInterruptsAlone: if a RUN_ERROR follows interrupts, assistant-ui (react-ag-ui
+// 0.0.57) removes its card. So a page must not get this RUN_ERROR. The interrupts must contain the
+// refusal.
 func TestPageIsToldInTheInterruptsAlone(t *testing.T) {
 	g := newRig(t, asksOnce)
 	g.do(input("t", "r1", ""))
@@ -133,8 +134,9 @@ func TestPageIsToldInTheInterruptsAlone(t *testing.T) {
 }
 
 // TestHTTPErrorsOnAResume: CopilotKit 1.74 and assistant-ui lock if a resume gets an HTTP error, or
-// a RUN_ERROR without questions. So the client gets the open questions before the error. The
-// backend's headers are kept. A redirect reaches the client, which follows it.
+// a RUN_ERROR without questions. So if the backend responds to a resume with an error, the client
+// must get the open questions before the error. The headers of the backend must stay. A redirect
+// must reach the client, which follows it.
 func TestHTTPErrorsOnAResume(t *testing.T) {
 	for status, want := range map[int]string{
 		401: "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UPSTREAM_STATUS", 404: "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UPSTREAM_STATUS",

@@ -13,11 +13,11 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestLateAnswerIsShownTheEnd: a question was answered in another tab or at the desk. A chat that
-// still shows it answers too late. In every dialect, this chat must get the current state of the
-// thread. That also holds if its messages contain its own answer: CopilotKit sends a tool message
-// beside resume, and other clients answer only by a message. The snapshot must not contain such a
-// message, because the answer was not used.
+// TestLateAnswerIsShownTheEnd: a question was answered in another tab or at the desk. A chat still
+// shows the question, and answers too late. In every dialect, this chat must get the current state
+// of the thread. Its messages may contain the late answer: CopilotKit sends a tool message beside
+// resume, and other clients answer only by a message. The snapshot must not contain this message,
+// because the late answer was not used.
 func TestLateAnswerIsShownTheEnd(t *testing.T) {
 	eachBackend(t, func(t *testing.T, b dialecttest.Backend) {
 		for _, elsewhere := range []string{"in another tab", "at the desk"} {
@@ -47,7 +47,7 @@ func eachBackend(t *testing.T, test func(t *testing.T, b dialecttest.Backend)) {
 	}
 }
 
-// checkChat lets play play a chat with the backend b.
+// checkChat calls play with a chat whose backend is b.
 func checkChat(t *testing.T, b dialecttest.Backend, play func(c *chatter)) {
 	t.Helper()
 	fewer(t, 1)
@@ -62,7 +62,8 @@ func (c *chatter) isAsked() {
 	}
 }
 
-// A lateAnswer is a chat's answer to a question that was approved elsewhere.
+// A lateAnswer is an answer that a chat gives too late, because the question was approved
+// elsewhere.
 type lateAnswer struct {
 	status, payload string
 	message         string // the tool message that CopilotKit adds if the question is about a call
@@ -162,7 +163,7 @@ func (c *chatter) beside(says string) {
 	c.add(fmt.Sprintf(`{"id":"beside-%d","role":"tool","toolCallId":%q,"content":%q}`, c.marks, c.call, says))
 }
 
-// textOf returns the text for a person in RUN_FINISHED.
+// textOf returns the refusal's text for a person, from the RUN_FINISHED of a stream.
 func (lateAnswer) textOf(stream string) string {
 	for _, frame := range strings.Split(stream, "\n\n") {
 		if data := strings.TrimPrefix(frame, "data: "); gjson.Get(data, "type").Str == "RUN_FINISHED" {
@@ -172,9 +173,10 @@ func (lateAnswer) textOf(stream string) string {
 	return ""
 }
 
-// TestAnswerBesideResume: CopilotKit sends its answer twice, in resume and as a tool message for
-// the call in question. In every dialect the answer must count once, and the thread must continue.
-// The message stays in the client's history, and no later request may be refused because of it.
+// TestAnswerBesideResume: CopilotKit sends its answer twice: in resume, and as a tool message for
+// the call in question. In every dialect, the answer must count once, and the thread must continue.
+// The tool message stays in the client's history, but Holdpoint must not refuse a later request
+// because of it.
 func TestAnswerBesideResume(t *testing.T) {
 	for _, name := range dialects.All().Names()[1:] {
 		for _, b := range dialecttest.Of(name) {

@@ -13,8 +13,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestClientThatLeavesALaterRun: in one stream, an ordinary run follows a resumed run. If the
-// client leaves, this later run must end as any ordinary run does.
+// TestClientThatLeavesALaterRun: a stream contains a resumed run, and after it an ordinary run. If
+// the client leaves, the ordinary run must end as any other ordinary run does.
 func TestClientThatLeavesALaterRun(t *testing.T) {
 	later := streamOf(`{"type":"RUN_STARTED","threadId":"t","runId":"later"}`)
 	for name, leaves := range map[string]time.Duration{"before it": 0, "in it": 150 * time.Second} {

@@ -10,7 +10,8 @@ import (
 )
 
 // TestTwoCallsOfOneNoteAsk: one note in the record lists several calls that were left to the
-// client. If two of them are asked about later, both must be removed from the note.
+// client. Later, questions are asked about two of them. Both calls must then be removed from the
+// note.
 func TestTwoCallsOfOneNoteAsk(t *testing.T) {
 	g := newRig(t, nil)
 	r := loneRun(t.Context(), g.h, "/", &agui.RunInput{ThreadID: "t"})

@@ -14,9 +14,9 @@ import (
 	"holdpoint/translate"
 )
 
-// TestUnusedAnswerIsReported: a client sends a new message together with an answer to a question
-// that ended in an error. The backend gets the message. The end of the run must say that the answer
-// was not used.
+// TestUnusedAnswerIsReported: the run with the answer to a question ended in an error. Then the
+// client sends this answer again, together with a new message. The backend must get the message.
+// The end of the run must say that the answer was not used.
 func TestUnusedAnswerIsReported(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {
@@ -47,8 +47,8 @@ func TestUnusedAnswerIsReported(t *testing.T) {
 	}
 }
 
-// TestQuestionThatOnlyAClientNames: the record of the question is gone, but a request names its id.
-// If the dialect of the backend is known, the backend must get a no under that id. It gets the no
+// TestQuestionThatOnlyAClientNames: the record of a question is gone, but a request names the
+// question's id. If the dialect of the backend is known, the backend must get a no under that id:
 // when the client cancels, or before a message that would lock the thread. If the dialect is
 // unknown, the backend must get nothing.
 func TestQuestionThatOnlyAClientNames(t *testing.T) {
@@ -94,9 +94,9 @@ func TestQuestionThatOnlyAClientNames(t *testing.T) {
 	}
 }
 
-// TestManyLostQuestionsOfOthers: if many questions are lost that another process has kept, the log
-// says once that the agents behind the replicas must share their threads. Lost questions of the
-// same process do not count.
+// TestManyLostQuestionsOfOthers: many questions that another process saved are lost at the backend.
+// The log must say once that the agents behind the replicas must share their threads. Lost
+// questions that the same process saved must not count.
 func TestManyLostQuestionsOfOthers(t *testing.T) {
 	serve := func(w http.ResponseWriter, r *http.Request, n int) {
 		stream := asks

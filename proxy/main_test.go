@@ -9,8 +9,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain fails the package if a goroutine still runs after the tests, because everything that a
-// run starts must end with the run.
+// TestMain fails the package if a goroutine still runs after the tests. Everything that a run
+// starts must end with the run.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()

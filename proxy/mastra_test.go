@@ -13,9 +13,9 @@ import (
 
 const suspendsC = `{"type":"CUSTOM","name":"on_interrupt","value":"{\"type\":\"mastra_suspend\",\"toolCallId\":\"c\",\"toolName\":\"f\",\"runId\":\"m\"}"}`
 
-// TestStaleResumeIsEnded: if Mastra 1.0.3 does not know the call of an answer, it sends RUN_STARTED
-// and then nothing. Then Holdpoint must end the client's stream after a while. A backend that has
-// sent any other event may take longer.
+// TestStaleResumeIsEnded: if Mastra 1.0.3 does not know the call that an answer names, it sends
+// RUN_STARTED and then nothing. Holdpoint must end the client's stream after some time. If a
+// backend has sent any other event, it may take longer.
 func TestStaleResumeIsEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		says string

@@ -15,8 +15,9 @@ import (
 	"holdpoint/translate"
 )
 
-// TestHabitAfterARequest: each request of a thread shows whether its client sends the conversation
-// or only new messages. The table has the habit that Holdpoint notes.
+// TestHabitAfterARequest: each request of a thread shows whether its client sends the whole
+// conversation or only new messages. want in the table is the habit that Holdpoint notes after
+// these requests.
 func TestHabitAfterARequest(t *testing.T) {
 	const u1, u2, u3 = `{"id":"u1","role":"user","content":"one"}`, `{"id":"u2","role":"user","content":"two"}`, `{"id":"u3","role":"user","content":"three"}`
 	const a1, system, result = `{"id":"a1","role":"assistant","content":"hello"}`, `{"id":"s","role":"system","content":"be kind"}`, `{"id":"r1","role":"tool","toolCallId":"c1","content":"yes"}`
@@ -63,8 +64,8 @@ func TestHabitAfterARequest(t *testing.T) {
 	}
 }
 
-// TestHabitOfItsSender: what a client does on another thread or path must not count as its habit.
-// The record of the question has the habit, so that another replica knows it.
+// TestHabitOfItsSender: what a client sends on another thread or path must not count for its habit
+// on this thread. The record of a question must have the habit, so that another replica knows it.
 func TestHabitOfItsSender(t *testing.T) {
 	plain := func(id string) string {
 		return fmt.Sprintf(`"messages":[{"id":%q,"role":"user","content":%q}]`, id, id)
@@ -112,9 +113,9 @@ func TestHabitOfItsSender(t *testing.T) {
 	}
 }
 
-// TestFailuresDenyTheHabit: if a backend fails at an answer without the conversation, the next
-// answer of the thread is sent with the conversation. So a wrong sign of the client's habit cannot
-// lock a chat.
+// TestFailuresDenyTheHabit: Holdpoint sends an answer without the conversation, because of the
+// client's habit, and the backend fails. Holdpoint must send the next answer of the thread with the
+// conversation. So a habit that was noted wrongly cannot lock a chat.
 func TestFailuresDenyTheHabit(t *testing.T) {
 	for name, test := range map[string]struct {
 		fails func(w http.ResponseWriter)
@@ -181,8 +182,9 @@ func TestFailuresDenyTheHabit(t *testing.T) {
 	}
 }
 
-// TestHabitNeedsItsClient: a run shows nothing about its client's habit if the client left before
-// the end, because the client may not have the message. A run that failed shows nothing either.
+// TestHabitNeedsItsClient: a client left before the end of its run, so it may not have the message
+// of the run. Then the run must not count for the client's habit. A run that failed must not count
+// either.
 func TestHabitNeedsItsClient(t *testing.T) {
 	g := newRig(t, func(http.ResponseWriter, *http.Request, int) {})
 	gone, leave := context.WithCancel(t.Context())

@@ -11,8 +11,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// leftAlone begins a run at the first of two replicas and lets its client leave. The backend sends
-// hello, waits for goOn, and then sends end. Later runs end at once.
+// leftAlone begins a run at the first of two replicas, and lets its client leave. The backend sends
+// the text hello, waits for goOn, and then sends the event "end". Later runs finish at once.
 func leftAlone(t *testing.T, goOn <-chan struct{}, end string) (b *bubble, first, second *mortal, gone *sync.WaitGroup) {
 	t.Helper()
 	var o Options
@@ -48,9 +48,9 @@ func leftAlone(t *testing.T, goOn <-chan struct{}, end string) (b *bubble, first
 
 const isBusy = "RUN_STARTED RUN_ERROR:THREAD_BUSY"
 
-// TestThreadOfARunWithoutItsClientIsBusyAtAllReplicas: if the client has left, the thread is busy
-// at all replicas until the run has ended, however long it takes. Then any replica sends the
-// question that the run has raised.
+// TestThreadOfARunWithoutItsClientIsBusyAtAllReplicas: the client of a run has left. Until the run
+// ends, the thread must be busy at all replicas, however long this takes. If the run has asked a
+// question, any replica must then send it.
 func TestThreadOfARunWithoutItsClientIsBusyAtAllReplicas(t *testing.T) {
 	for end, told := range map[string]string{asks: "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt", finished: "RUN_STARTED RUN_FINISHED"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -74,8 +74,8 @@ func TestThreadOfARunWithoutItsClientIsBusyAtAllReplicas(t *testing.T) {
 	}
 }
 
-// TestReplicaThatDiesFreesItsThreads: if a replica dies, its threads are free when its lease has
-// lapsed.
+// TestReplicaThatDiesFreesItsThreads: a replica dies during a run. The thread must be free when the
+// lease of the replica has lapsed.
 func TestReplicaThatDiesFreesItsThreads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, first, second, gone := leftAlone(t, nil, "")
@@ -89,8 +89,8 @@ func TestReplicaThatDiesFreesItsThreads(t *testing.T) {
 	})
 }
 
-// TestOccupancyThatTheStoreDoesNotTake: if one step of the store fails, the next step repairs that.
-// The thread must be free when the run has ended.
+// TestOccupancyThatTheStoreDoesNotTake: some steps that mark a thread as busy fail. A later step
+// must repair this. When the run has ended, the thread must be free.
 func TestOccupancyThatTheStoreDoesNotTake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan struct{})

@@ -9,10 +9,10 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestAnOldAnswerIsNotReadAgain: a question was decided at the desk, and the next request of the
-// chat takes the decision to the backend. The chat's messages are old: they end with the answer to
-// an earlier question, so no message separates it from the new answer. A backend that reads the
-// last messages must not get both.
+// TestAnOldAnswerIsNotReadAgain: the desk has decided a question, and the next request of the chat
+// takes the decision to the backend. The chat's messages are old: they end with the answer to an
+// earlier question. So no message separates this old answer from the new one, and a backend that
+// reads the last messages must not get both.
 func TestAnOldAnswerIsNotReadAgain(t *testing.T) {
 	for name, steps := range map[string]func(c *chatter){
 		"the record has left the old answer out": func(c *chatter) {

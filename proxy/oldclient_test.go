@@ -8,9 +8,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// TestOldClientRepeatsANewOnesAnswer: a client of AG-UI 1.0 got the end of a run. Then a client
-// that declares no version sends the same answer, and gets that end from the record. It must not
-// get events and members that it cannot read.
+// TestOldClientRepeatsANewOnesAnswer: a client of AG-UI 1.0 sends an answer and gets the end of the
+// run. Then a client that declares no version sends the same answer, and gets the recorded end. It
+// must not get events and members that it cannot read.
 func TestOldClientRepeatsANewOnesAnswer(t *testing.T) {
 	for _, outcome := range []string{`{"type":"success","pendingToolCallIds":["c"]}`, `{"type":"cancelled"}`} {
 		asks := `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"x","reason":"confirmation"}]}}`

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestACallUnderAnOldIDAsks: some models repeat the ids of calls. If a new call has the id of a
-// call that was answered, it must raise a new question.
+// TestACallUnderAnOldIDAsks: some models repeat the ids of calls. A new call has the same id as an
+// earlier call, whose question was answered. The new call must cause a new question.
 func TestACallUnderAnOldIDAsks(t *testing.T) {
 	g := realRig(t, "auto", func(w http.ResponseWriter, _ *http.Request, n int) {
 		switch n {

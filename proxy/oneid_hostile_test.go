@@ -8,8 +8,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// TestResultsInTheQuestionsWordsUnderOneID: two calls may share an id, and the result of a tool may
-// look like a yes to the question. Each call must keep its own result.
+// TestResultsInTheQuestionsWordsUnderOneID: two calls of a history have the same id, and the result
+// of each looks like a yes to the question. The backend must get both results.
 func TestResultsInTheQuestionsWordsUnderOneID(t *testing.T) {
 	const asked = `{"id":"n1","reason":"tool_call","toolCallId":"c","responseSchema":{"type":"object","properties":{"confirmed":{"type":"boolean"}},"required":["confirmed"]}}`
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {

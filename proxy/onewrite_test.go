@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// A counted is a listener that counts the writes to its connections.
+// A counted is a listener that counts the writes to all of its connections.
 type counted struct {
 	net.Listener
 	writes atomic.Int64
@@ -34,9 +34,9 @@ func (c countedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// TestStreamThatHasComeWholeIsOneWrite: if the whole stream has arrived, its header, frames and end
-// are sent in one write. That must hold even while net/http already waits on the backend's
-// connection for the next response.
+// TestStreamThatHasComeWholeIsOneWrite: the whole stream of the backend has arrived. Holdpoint must
+// send its header, frames and end in one write. This must hold even while net/http already waits
+// for the next response on the connection to the backend.
 func TestStreamThatHasComeWholeIsOneWrite(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		w.Header().Set("Content-Type", "text/event-stream")

@@ -13,8 +13,9 @@ import (
 	"holdpoint/store"
 )
 
-// TestOriginOfPause: the record has the origin of a question, and its result has the answer. The
-// digest in the event about the question must be computable from the record.
+// TestOriginOfPause: the record of a question must have its origin, and the result of the question
+// must have the answer. The digest in the event about the question must be computable from the
+// record.
 func TestOriginOfPause(t *testing.T) {
 	h := &hearer{}
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -68,8 +69,8 @@ func TestOriginOfPause(t *testing.T) {
 	}
 }
 
-// TestRequesterAsShown: a record names the requester only if HOLDPOINT_SHOW_PRINCIPAL allows it. By
-// default, no name is stored.
+// TestRequesterAsShown: only if HOLDPOINT_SHOW_PRINCIPAL allows it, a record has the name of the
+// requester. By default, the store gets no name.
 func TestRequesterAsShown(t *testing.T) {
 	peers, err := principal.ParsePeers("192.0.2.0/24") // the address range of httptest
 	if err != nil {
@@ -95,9 +96,9 @@ func TestRequesterAsShown(t *testing.T) {
 	}
 }
 
-// TestWireOfARecord: a record names the protocol of its client only if that is not AG-UI. So the
-// records of AG-UI clients have no such member. A pause of another protocol can only be answered by
-// a client of that protocol.
+// TestWireOfARecord: a record names the protocol of its client only if the protocol is not AG-UI.
+// So a record of an AG-UI client must not have the member "wire". If a client of another protocol
+// asked, only a client of that protocol can answer.
 func TestWireOfARecord(t *testing.T) {
 	d := newDeskRig(t, nil)
 	p := d.record().Pause

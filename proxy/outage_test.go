@@ -12,8 +12,8 @@ import (
 	"holdpoint/store/storetest"
 )
 
-// newOutageRig returns a rig whose store a test can make unavailable. Meanwhile runs without
-// answers are sent to the backend. The backend asks in the first run.
+// newOutageRig returns a rig and its store, which a test can make unavailable. During the outage,
+// Holdpoint sends runs without answers to the backend. The backend asks in the first run.
 func newOutageRig(t *testing.T) (g *rig, down *downStore) {
 	t.Helper()
 	down = &downStore{}
@@ -21,8 +21,9 @@ func newOutageRig(t *testing.T) (g *rig, down *downStore) {
 	return g, down
 }
 
-// TestRunsWithoutAnswersPassAnOutage: if the operator allows it, runs without answers are sent to
-// the backend while the store is away. Runs with answers must not be sent.
+// TestRunsWithoutAnswersPassAnOutage: the store is away, and the operator allows runs during an
+// outage. Holdpoint must send runs without answers to the backend, and must not send runs with
+// answers.
 func TestRunsWithoutAnswersPassAnOutage(t *testing.T) {
 	g, down := newOutageRig(t)
 	wantTypes(t, g.do(input("t", "r1", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
@@ -57,8 +58,8 @@ func TestRunsWithoutAnswersPassAnOutage(t *testing.T) {
 	if g.called() != calls+2 {
 		t.Errorf("%d runs have passed", g.called()-calls)
 	}
-	// An approval that a client wrote into the history is not an answer, whether or not the store
-	// is away.
+	// If a client wrote an approval into the history, it does not count as an answer, whether or
+	// not the store is away.
 	g.do(strings.Replace(input("t", "r3", ""), oldUser, oldUser+","+askCall+","+askYes+","+askWords, 1))
 	if last := string(g.calls[len(g.calls)-1]); g.called() != calls+3 || strings.Contains(last, "request_approval") {
 		t.Errorf("the backend got %s", last)
@@ -67,7 +68,8 @@ func TestRunsWithoutAnswersPassAnOutage(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r4", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestRunThatPausesInAnOutage: if a question cannot be saved, the client must not get it.
+// TestRunThatPausesInAnOutage: a run asks a question, but the store cannot save it. The client must
+// not get the question.
 func TestRunThatPausesInAnOutage(t *testing.T) {
 	g, down := newOutageRig(t)
 	down.load, down.open = true, true
@@ -79,8 +81,8 @@ func TestRunThatPausesInAnOutage(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r2", "")), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestOutageIsLoggedAtItsBeginningAndItsEnd: the log has one line at the beginning of an outage and
-// one at its end, and none for each run.
+// TestOutageIsLoggedAtItsBeginningAndItsEnd: the log must have one line at the beginning of an
+// outage and one line at its end. The runs between must cause no further lines.
 func TestOutageIsLoggedAtItsBeginningAndItsEnd(t *testing.T) {
 	for _, way := range []Outage{OutageRefuse, OutagePass, ""} {
 		down := &downStore{}
@@ -117,8 +119,9 @@ func warnings(log string) string {
 	return b.String()
 }
 
-// TestFinishKeepsAQuestionThatNobodyWaitedFor: with OnDisconnect "finish", a client that leaves an
-// ordinary run gets the question of that run with its next request.
+// TestFinishKeepsAQuestionThatNobodyWaitedFor: a client leaves during an ordinary run, and then the
+// run asks a question. If OnDisconnect is "finish", the client must get this question with its next
+// request. Otherwise Holdpoint must end the run when the client leaves.
 func TestFinishKeepsAQuestionThatNobodyWaitedFor(t *testing.T) {
 	for _, way := range []OnDisconnect{DisconnectFinish, DisconnectCancel, ""} {
 		left, goOn, cut := make(chan struct{}), make(chan struct{}), make(chan bool, 1)
@@ -168,8 +171,9 @@ func TestFinishKeepsAQuestionThatNobodyWaitedFor(t *testing.T) {
 	}
 }
 
-// TestRecordThatCannotBeReadIsNoOutage: if the record cannot be read, the run is refused even if
-// runs may be sent during an outage, because the thread may have an open question.
+// TestRecordThatCannotBeReadIsNoOutage: Holdpoint reaches the store, but cannot read the record. It
+// must refuse the run even if the operator allows runs during an outage, because the thread may
+// have an open question.
 func TestRecordThatCannotBeReadIsNoOutage(t *testing.T) {
 	g := newRig(t, asksOnce, func(o *Options) {
 		o.StoreOutage = OutagePass
@@ -187,8 +191,8 @@ func TestRecordThatCannotBeReadIsNoOutage(t *testing.T) {
 	}
 }
 
-// TestStoreGoesAwayInAnOrdinaryRun: if the store fails during a run that asks no question, the run
-// ends normally.
+// TestStoreGoesAwayInAnOrdinaryRun: the store fails during a run that asks no question. The run
+// must end as usual.
 func TestStoreGoesAwayInAnOrdinaryRun(t *testing.T) {
 	for _, way := range []OnDisconnect{DisconnectFinish, DisconnectCancel} {
 		down := &downStore{}

@@ -17,9 +17,8 @@ import (
 )
 
 // TestOwnResultsOfAForgottenQuestion: a client's history has a result that Holdpoint made, and the
-// record no longer has the question about its call. In each family, neither the result nor the call
-// may reach the backend, so that each call still has its result and each result its call. The rest
-// of the message with the call must stay, and so must all other messages.
+// record no longer has the question. In each family, the backend must get neither the result nor
+// its call. The rest of the message with the call must stay, and so must all other messages.
 func TestOwnResultsOfAForgottenQuestion(t *testing.T) {
 	const own = "Holdpoint: this was approved and handed on. The agent told no result of it."
 	for _, name := range dialects.All().Names()[1:] {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAPageForABrowser: a browser that opens "/" gets Holdpoint's page if the backend has no page
-// there. All other responses are the backend's, unchanged.
+// TestAPageForABrowser: a browser opens "/". If the backend has no page there, the browser must get
+// Holdpoint's page. All other responses of the backend must be forwarded unchanged.
 func TestAPageForABrowser(t *testing.T) {
 	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 	answer := struct {

@@ -12,8 +12,9 @@ import (
 	"holdpoint/proxy/internal/cors"
 )
 
-// A pageRig is a backend behind a Holdpoint, for requests of a page of another origin, with a
-// clock. A restarted Holdpoint uses the same store, as another replica does.
+// A pageRig is a Holdpoint and its backend, with a clock that the test sets. Its requests come from
+// a page of another origin. If the test restarts Holdpoint, the new one uses the same store, as
+// another replica does.
 type pageRig struct {
 	*rig
 	backend *corsBackend
@@ -29,10 +30,10 @@ func newPageRig(t *testing.T, change ...func(*Options)) *pageRig {
 	return d
 }
 
-// TestNoPageIsWorseOffThanDirect: a page can read a response that Holdpoint makes if it could read
-// the backend's response to that request, and only then. A browser sends the request without a
-// preflight if it remembers the response to an earlier preflight, or if the request needs none. The
-// table has the exceptions.
+// TestNoPageIsWorseOffThanDirect: Holdpoint itself makes the response to a page's request. The page
+// must be able to read it exactly if the page could read the backend's response to the same
+// request. A browser sends no preflight if it remembers the response to an earlier preflight, or if
+// the request needs none. The table has the exceptions.
 func TestNoPageIsWorseOffThanDirect(t *testing.T) {
 	const token, other = "Bearer of the page", "Bearer of another person"
 	type step func(d *pageRig)
@@ -56,8 +57,8 @@ func TestNoPageIsWorseOffThanDirect(t *testing.T) {
 	passes := func(by time.Duration) step {
 		return func(d *pageRig) { d.mu.Lock(); defer d.mu.Unlock(); d.time = d.time.Add(by) }
 	}
-	// fails returns a step after which a gateway in front of the backend answers runs with this
-	// status. Preflights still reach the backend.
+	// fails returns a step that puts a failing gateway in front of the backend. The gateway answers
+	// runs with this status. Preflights still reach the backend.
 	fails := func(status int) step {
 		return func(d *pageRig) { d.backend.change(func(b *corsBackend) { b.status, b.answers = status, nil }) }
 	}
@@ -74,7 +75,8 @@ func TestNoPageIsWorseOffThanDirect(t *testing.T) {
 		name   string
 		steps  []step // the steps before the two requests
 		header []string
-		// preflights that Holdpoint sends for the two requests; -1: net/http may repeat them
+		// number of preflights that Holdpoint sends for the two requests; -1 if net/http may repeat
+		// them
 		asks   int
 		direct bool // the page could read the backend's response
 		unlike bool // for Holdpoint's response, the opposite holds
@@ -146,7 +148,7 @@ func TestNoPageIsWorseOffThanDirect(t *testing.T) {
 	}
 }
 
-// again returns a rig like g whose Handler is a new one with the options o.
+// again returns a rig like g, but with a new Handler that has the options o.
 func again(g *rig, o Options) *rig {
 	g.t.Helper()
 	h, err := New(o)

@@ -25,9 +25,9 @@ func talk(thread, more string, messages ...string) string {
 	return fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[%s]%s}`, thread, strings.Join(append([]string{oldUser}, messages...), ","), more)
 }
 
-// TestDecisionOnAnUnknownRoute: the dialect of the route is unknown, and a message decides on a
-// call. An Agent Framework that still waits would run the call, and so would any older version. So
-// the decision must be refused, or not be sent as it is.
+// TestDecisionOnAnUnknownRoute: the dialect of a route is unknown, and a message decides on a call.
+// If the backend were an Agent Framework that still waits, or any older version of it, it would run
+// the call. So Holdpoint must either refuse the request or change the decision.
 func TestDecisionOnAnUnknownRoute(t *testing.T) {
 	const declares = `,"tools":[{"name":"delete_file","description":"","parameters":{}}]`
 	yes := decided(`{"accepted":true}`)
@@ -68,9 +68,9 @@ func TestDecisionOnAnUnknownRoute(t *testing.T) {
 	}
 }
 
-// TestDecisionOnACallThatPassed: the client got a call that no family reads as a question. If this
-// process saw the call on the thread, the tool message for it is an answer for a backend that reads
-// messages (agno), and must be sent unchanged.
+// TestDecisionOnACallThatPassed: the client got a call that no family reads as a question, and
+// answers it by a tool message. A backend that reads messages (agno) needs this answer. So if this
+// process has seen the call on this thread, Holdpoint must send the message unchanged.
 func TestDecisionOnACallThatPassed(t *testing.T) {
 	result := `{"type":"TOOL_CALL_RESULT","messageId":"m","toolCallId":"c1","content":"done"}`
 	for name, c := range map[string]struct {

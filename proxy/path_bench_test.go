@@ -19,12 +19,12 @@ import (
 	"holdpoint/translate/dialects"
 )
 
-// These benchmarks measure what a run costs besides its stream: from the client's request to the
-// request to the backend, and from the end of the stream to the end of the response. The backend
-// answers at once with a stream of a few frames, without the network.
+// These benchmarks measure what a run costs besides its stream. They measure from the client's
+// request to the request to the backend, and from the end of the stream to the end of the response.
+// The backend responds at once with a stream of a few frames, without the network.
 
-// newShort returns a Handler with the defaults of the command, in front of a backend that answers
-// at once with a few frames.
+// newShort returns a short. Its Handler has the defaults of the command, and its backend responds
+// at once with the stream that answer returns.
 func newShort(b *testing.B, answer func(run int) string) *short {
 	d, err := dialects.All().New("auto", nil)
 	if err != nil {
@@ -62,8 +62,8 @@ func (p *short) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Header and the following methods make a short the ResponseWriter of its runs. It has the optional
-// methods that net/http's ResponseWriter has.
+// With Header and the following methods, a short is also the ResponseWriter of its runs. It has the
+// optional methods that net/http's ResponseWriter has.
 func (p *short) Header() http.Header              { return p.header }
 func (p *short) WriteHeader(int)                  {}
 func (p *short) Write(b []byte) (int, error)      { return p.got.Write(b) }
@@ -71,8 +71,8 @@ func (p *short) Flush()                           {}
 func (p *short) SetReadDeadline(time.Time) error  { return nil }
 func (p *short) SetWriteDeadline(time.Time) error { return nil }
 
-// post plays a run to its end and returns the response. The returned bytes are valid until the next
-// call.
+// post plays a run to its end and returns the response. The returned bytes are valid only until the
+// next call of post.
 func (p *short) post(body string) []byte {
 	p.got.Reset()
 	p.header = http.Header{}
@@ -83,7 +83,7 @@ func (p *short) post(body string) []byte {
 	return p.got.Bytes()
 }
 
-// cycle plays the n-th pause of a thread: the run that asks, and the run that answers.
+// cycle plays pause number n of a thread: the run that asks, and the run that answers.
 func (p *short) cycle(thread string, n int) {
 	got := p.post(order(thread, n, 0, ""))
 	last := got[bytes.LastIndex(got, []byte("data: "))+len("data: "):]
@@ -97,7 +97,8 @@ func (p *short) cycle(thread string, n int) {
 	}
 }
 
-// order returns the body of a run whose history has this many earlier messages.
+// order returns the body of a run. Its history has as many earlier messages as the parameter
+// history says.
 func order(thread string, run, history int, more string) string {
 	var list []string
 	for n := range history {
@@ -130,8 +131,8 @@ func BenchmarkShortRun(b *testing.B) {
 	}
 }
 
-// BenchmarkCycle measures a run that pauses and the run that answers it, on a thread with many
-// earlier pauses.
+// BenchmarkCycle measures two runs: one that pauses, and one that answers the pause. Their thread
+// has many earlier pauses.
 func BenchmarkCycle(b *testing.B) {
 	for _, asking := range []struct{ name, stream string }{
 		{"outcome", streamOf(started, begins, says, ends, asks)},
@@ -160,8 +161,8 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
-// BenchmarkTombstone measures how much memory the record of a thread needs for each pause that can
-// no longer be replayed.
+// BenchmarkTombstone measures how much memory the record of a thread needs for a pause that can no
+// longer be replayed.
 func BenchmarkTombstone(b *testing.B) {
 	heap := func() int {
 		runtime.GC()

@@ -12,7 +12,7 @@ import (
 	"holdpoint/translate"
 )
 
-// TestIllegalMoveEndsTheRun: if a stream would continue after its end, that is a bug. The client
+// TestIllegalMoveEndsTheRun: because of a bug, a stream would continue after its end. The client
 // must get an error, and its stream must end.
 func TestIllegalMoveEndsTheRun(t *testing.T) {
 	legal := 0
@@ -39,7 +39,7 @@ func TestIllegalMoveEndsTheRun(t *testing.T) {
 	r.client.transcript = transcript.New(1<<10, nil, nil)
 	var b *body
 	g.dialect.event = func(ev agui.Event, emit func(agui.Event)) error {
-		// the end comes while an event is handled
+		// the stream ends while an event is being handled
 		b.conclude(settle.End{End: translate.End{Cut: true}})
 		b.phase.advance(betweenExchanges)
 		return nil

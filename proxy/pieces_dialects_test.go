@@ -14,9 +14,9 @@ import (
 	"holdpoint/translate/dialecttest"
 )
 
-// TestPiecesAndWholeOfEveryDialect: however a backend's bytes are split, the client, the backend
-// and the record must get the same. The streams are the recorded ones of each dialect, with lines
-// removed, repeated, moved and changed. A stream must not cause a bug of a dialect or of proxy
+// TestPiecesAndWholeOfEveryDialect: the streams are the recorded streams of each dialect, with
+// lines removed, repeated, moved and changed. However the bytes of a stream are split, the client,
+// the backend and the record must get the same. No stream may cause a bug of a dialect or of proxy
 // (INTERNAL_ERROR), and each request to the backend must be JSON.
 func TestPiecesAndWholeOfEveryDialect(t *testing.T) {
 	byDialect := map[string][]scenario{}
@@ -84,7 +84,8 @@ func inPieces(t *testing.T, rt *rapid.T, s scenario) {
 	}
 }
 
-// joined returns a stream in which the consecutive pieces of each text are one event.
+// joined returns a stream in which the pieces of each text are joined to one event, if they follow
+// each other.
 func joined(stream []byte) string {
 	frames, rest := split(string(stream))
 	var out []string

@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// A journey is a sequence of requests by a client. The client repeats a request if it gets no
-// response, or a response that says to try again.
+// A journey is a sequence of requests by one client. The client repeats a request if it gets no
+// response, or if the response says that it should try again.
 type journey struct {
 	*world
 	log []string // the types of the events of each response
 }
 
-// journeys are the journeys to play. Each uses the steps of the store in a different order.
+// journeys are the journeys that the tests play. Each of them uses the steps of the store in a
+// different order.
 var journeys = map[string]struct {
 	expires, sticky, apart, slow bool
 
@@ -117,8 +118,8 @@ func (j *journey) settle(approve, words bool, mode string) {
 
 func (j *journey) reload() { j.persist(func() { j.plain("finish", false) }) }
 
-// persist sends a request. While the outcome is unknown, it repeats the request at the two replicas
-// in turn.
+// persist sends a request. If the client does not learn the outcome, persist repeats the request,
+// at one replica and the other in turn.
 func (j *journey) persist(do func()) {
 	do()
 	for range 5 {
@@ -133,8 +134,8 @@ func (j *journey) persist(do func()) {
 	}
 }
 
-// travel plays a journey in which steps fail as the plan p says. It reports whether a step failed,
-// and returns what the client got.
+// travel plays the journey with this name, and steps fail as the plan p says. wrong is true if a
+// step failed. log has what the client got.
 func travel(t *testing.T, name string, p plan) (wrong bool, log []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -166,12 +167,13 @@ func travel(t *testing.T, name string, p plan) (wrong bool, log []string) {
 	return wrong, log
 }
 
-// TestStoreFailsAtAnyStep plays the journeys again and again. Each time something else goes wrong
-// at one step. Either the store does not do the step, or it does the step and its reply is lost,
-// once or several times. Or the replica dies before or after the step, which may be a request to
-// the backend. In each case the rules of TestContract must hold, and a question that the client got
-// must be answerable. If a single step fails or a single reply is lost, the client must not notice
-// it.
+// TestStoreFailsAtAnyStep plays the journeys again and again. Each time, something else goes wrong
+// at one step. The store does not do the step, or it does the step and its reply is lost, once or
+// several times. Or the replica dies before or after the step, which may also be a request to the
+// backend.
+//
+// In each case the rules of TestContract must hold, and a question that the client got must be
+// answerable. If only one step fails or only one reply is lost, the client must not notice it.
 func TestStoreFailsAtAnyStep(t *testing.T) {
 	several := []int{2, 3, 8}
 	switch {
@@ -195,7 +197,7 @@ func TestStoreFailsAtAnyStep(t *testing.T) {
 }
 
 // passesAll plays a journey once for each step at which the plan p can fail. want is what the
-// client must get, or nil if that is not compared.
+// client must get. If want is nil, passesAll does not compare it.
 func passesAll(t *testing.T, name string, p plan, want []string) {
 	t.Helper()
 	for p.from = 1; ; p.from++ {

@@ -52,7 +52,7 @@ func (w *town) restart(t *rapid.T) {
 	}
 }
 
-// RoundTrip is the backend. It checks that the user of each request owns the thread.
+// RoundTrip plays the backend. It checks that the user of each request owns the thread.
 func (w *town) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, _ := io.ReadAll(req.Body)
 	w.called++
@@ -74,9 +74,9 @@ func (w *town) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(streamOf(started, hello, end+"}"))), Request: req}, nil
 }
 
-// TestOnlyTheOwnerReachesTheBackend: whatever the order of requests, restarts, key changes and
-// passing hours, only the owner of a thread reaches the backend on this thread. A stranger learns
-// nothing about the thread.
+// TestOnlyTheOwnerReachesTheBackend drives random sequences of requests, restarts, key changes and
+// passing hours. Only the owner of a thread may reach the backend on this thread. A stranger must
+// learn nothing about the thread.
 func TestOnlyTheOwnerReachesTheBackend(t *testing.T) {
 	people, threads := []string{"alice", "bob", "eve"}, []string{"t", "u"}
 	rapid.Check(t, func(t *rapid.T) {

@@ -20,13 +20,14 @@ const (
 	ringNew = "22222222222222222222222222222222"
 )
 
-// A gated contains the options of a Gate that reads the principal from a header.
+// A gated has the options of a Gate. The Gate reads the principal from a header.
 type gated struct {
 	peers, ring, tenant string
 	ownThreads          bool
 }
 
-// by returns a change of Options, so that the Handler reads the principal from the header X-User.
+// by returns a function that changes Options so that Holdpoint reads the principal from the header
+// X-User.
 func (g gated) by(t *testing.T) func(*Options) {
 	t.Helper()
 	if g.peers == "" {
@@ -48,7 +49,7 @@ func (g gated) by(t *testing.T) func(*Options) {
 	}
 }
 
-// as posts a run as a user, and returns the stream. If user is "", the request has no X-User.
+// as posts a run of this user, and returns the stream. If user is "", the request has no X-User.
 func (g *rig) as(user, body string, more ...string) string {
 	g.t.Helper()
 	status, got := g.ask(user, body, more...)
@@ -107,8 +108,9 @@ func asksInTheFirst(w http.ResponseWriter, _ *http.Request, n int) {
 	sendStream(w, streamOf(started, finished))
 }
 
-// TestAnothersThread: whatever the state of the thread, no request of a stranger may reach the
-// backend on it, and a stranger must learn nothing about the thread. Its owner can still use it.
+// TestAnothersThread: whatever the state of a thread, a stranger's request on it must not reach the
+// backend, and the stranger must learn nothing about the thread. After that, the owner must still
+// be able to use the thread.
 func TestAnothersThread(t *testing.T) {
 	const reload = `{"threadId":"t","runId":"b","messages":[]}`
 	bobs := func(id string) []string {
@@ -155,9 +157,9 @@ func TestAnothersThread(t *testing.T) {
 				if strings.Contains(got, "hello") || strings.Contains(got, `"interrupts"`) || strings.Contains(got, "confirmation") {
 					t.Errorf("a stranger is told of the thread\n%s", got)
 				}
-				// The stranger gets the same response as for a thread that does not exist. A cancel
-				// of an unknown id is not compared: on a thread that does not exist it is an empty
-				// run, so that no chat locks.
+				// The stranger must get the same response as on a thread that does not exist. The
+				// test does not compare a cancel of an unknown id: on a thread that does not exist,
+				// it is an empty run, so that no chat locks.
 				if answers && !strings.Contains(body, "cancelled") && !strings.Contains(body, `"resume":[]`) {
 					other := g.as("bob", strings.Replace(body, `"t"`, `"fresh"`, 1))
 					if strings.ReplaceAll(other, `"fresh"`, `"t"`) != got {
@@ -182,8 +184,8 @@ func TestAnothersThread(t *testing.T) {
 	}
 }
 
-// TestOwnersOutliveTheConfiguration: a thread with an owner stays closed to strangers, even for
-// another Holdpoint on the same store that has no principals configured.
+// TestOwnersOutliveTheConfiguration: a thread has an owner. It must stay closed to strangers, even
+// if another Holdpoint without configured principals uses the same store.
 func TestOwnersOutliveTheConfiguration(t *testing.T) {
 	first := newRig(t, asksInTheFirst, gated{}.by(t))
 	id := interruptID(t, first.as("alice", input("t", "r1", "")))
@@ -195,8 +197,8 @@ func TestOwnersOutliveTheConfiguration(t *testing.T) {
 	if got := none.do(input("t", "r2", resumeWith(yes(id)))); !strings.Contains(types(got), "UNKNOWN_INTERRUPT_ID") || none.called() != 0 {
 		t.Errorf("without principals an owned thread is open\n%s", got)
 	}
-	// If the ring has only a new key, every user is a stranger. If it also has the old key, the
-	// owner is recognized.
+	// With only a new key in the ring, every user is a stranger. With the old key too, Holdpoint
+	// recognizes the owner.
 	alone := again(gated{ring: ringNew}.by(t))
 	wantTypes(t, alone.as("alice", input("t", "r2", "")), "RUN_STARTED RUN_ERROR:THREAD_FORBIDDEN")
 	rotated := again(gated{ring: ringNew + ";" + ringOld}.by(t))
@@ -206,7 +208,7 @@ func TestOwnersOutliveTheConfiguration(t *testing.T) {
 	if old := rec.Owner; old == "" {
 		t.Error("the thread has lost its owner")
 	}
-	// If a thread began under the new key, the record knows its owner only by that key.
+	// A thread began under the new key. Its record knows its owner only by the new key.
 	rotated.as("alice", input("t2", "r1", ""))
 	wantTypes(t, alone.as("alice", input("t2", "r2", "")), "RUN_STARTED TEXT_MESSAGE_CHUNK MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 	// A replica must have the new key before another one uses it first, see docs/principals.md.
@@ -216,8 +218,8 @@ func TestOwnersOutliveTheConfiguration(t *testing.T) {
 	wantTypes(t, prepared.as("alice", input("t2", "r3", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt") // the question again
 }
 
-// passesUnderscores makes Holdpoint accept headers whose names contain underscores. These tests
-// check properties that must hold even if such headers are not refused.
+// passesUnderscores makes Holdpoint accept headers with an underscore in their name. It is for
+// tests of properties that must hold even if Holdpoint does not refuse such headers.
 func passesUnderscores(o *Options) { o.Underscores = UnderscoresPass }
 
 func TestWhoIsNotKnownIsRefused(t *testing.T) {
@@ -251,8 +253,8 @@ func TestWhoIsNotKnownIsRefused(t *testing.T) {
 	if logs := far.logs.String(); !strings.Contains(logs, "level=WARN msg=\"request refused\" status=403") || strings.Contains(logs, "alice") {
 		t.Errorf("what the log says of a forged header:\n%s", logs)
 	}
-	// Requests that are not runs must name their sender too. A browser's preflight is the
-	// exception, because it cannot name one.
+	// A request that is not a run must also name its sender. A browser's preflight is the
+	// exception, because it cannot name a sender.
 	for _, tt := range []struct {
 		method, header, value string
 		status                int
@@ -274,8 +276,8 @@ func TestWhoIsNotKnownIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheBackendIsToldWho: the backend gets the header of the principal unchanged, and no other
-// spelling of it.
+// TestTheBackendIsToldWho: the backend must get the header of the principal unchanged, and no
+// header whose name is another spelling of it.
 func TestTheBackendIsToldWho(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, finished)) }, gated{}.by(t), passesUnderscores)
 	g.as("alice", input("t", "r", ""), "Connection", "X-User", "X_User", "bob", "X.User", "bob", "x_USER", "bob")
@@ -301,8 +303,8 @@ func TestTheBackendIsToldWho(t *testing.T) {
 	}
 }
 
-// TestTenantsAndAgentsAreApart: two tenants may have threads with the same id, and so may two named
-// agents on one store. These threads must be separate.
+// TestTenantsAndAgentsAreApart: two tenants have threads with the same id, and so do two named
+// agents on the same store. Each of these threads must be separate from the others.
 func TestTenantsAndAgentsAreApart(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, asks)) }, gated{tenant: "X-Tenant"}.by(t))
 	one := interruptID(t, g.as("alice", input("t", "r1", ""), "X-Tenant", "one"))
@@ -336,8 +338,8 @@ func TestTenantsAndAgentsAreApart(t *testing.T) {
 	}
 }
 
-// TestThreadsOfAPrincipal: with HOLDPOINT_THREAD_NAMESPACE=principal, the backend gets another
-// thread id for each principal, and no client learns that id.
+// TestThreadsOfAPrincipal: if HOLDPOINT_THREAD_NAMESPACE is "principal", the backend must get a
+// different thread id for each principal. No client may learn such an id.
 func TestThreadsOfAPrincipal(t *testing.T) {
 	var ids []string
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, _ int) {
@@ -351,7 +353,7 @@ func TestThreadsOfAPrincipal(t *testing.T) {
 			sendStream(w, streamOf(begin, end+`}`))
 			return
 		}
-		// A second run in the same stream raises a question.
+		// The stream contains a second run, which asks a question.
 		sendStream(w, streamOf(begin, hello, end+`}`, begin, end+`,"outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation"}]}}`))
 	}, gated{ownThreads: true}.by(t))
 	alice := g.as("alice", input("t", "r1", ""))
@@ -379,8 +381,8 @@ func TestThreadsOfAPrincipal(t *testing.T) {
 	}
 }
 
-// TestAGuessedThreadID: without principals, anyone who guesses a thread's id can see and answer its
-// open question, but gets nothing else of the thread.
+// TestAGuessedThreadID: principals are not configured, and somebody guesses the id of a thread.
+// This person can see and answer the open question of the thread, but must get nothing else of it.
 func TestAGuessedThreadID(t *testing.T) {
 	const guess = `{"threadId":"t","runId":"g","messages":[]%s}`
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -406,8 +408,8 @@ func TestAGuessedThreadID(t *testing.T) {
 	id := interruptID(t, first)
 	next := told("an answer", fmt.Sprintf(guess, resumeWith(yes(id))), "RUN_STARTED STATE_DELTA RUN_FINISHED+interrupt")
 	told("the same answer again", fmt.Sprintf(guess, resumeWith(yes(id))), "RUN_STARTED RUN_FINISHED+interrupt")
-	// A client that sends a message of the thread gets the thread's other messages and its state.
-	// So does a later resume.
+	// If a client sends a message of the thread, it gets the other messages and the state of the
+	// thread. So does a later resume.
 	reloaded := g.do(input("t", "r3", ""))
 	if !strings.Contains(reloaded, `"pin":"the secret"`) || !strings.Contains(reloaded, `"more":1`) {
 		t.Errorf("the state was lost with the guess\n%s", reloaded)
@@ -418,16 +420,17 @@ func TestAGuessedThreadID(t *testing.T) {
 	}
 }
 
-// TestAnOwnerNeedsNoMessage: with principals, the owner gets the thread's messages even if the
-// request contains no message of the thread.
+// TestAnOwnerNeedsNoMessage: principals are configured. The owner of a thread must get its
+// messages, even if the request has no message of the thread.
 func TestAnOwnerNeedsNoMessage(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) { sendStream(w, streamOf(started, hello, asks)) }, gated{}.by(t))
 	id := interruptID(t, g.as("alice", input("t", "r1", "")))
 	wantTypes(t, g.as("alice", `{"threadId":"t","runId":"r2","messages":[]`+resumeWith(yes(id))+"}"), "RUN_STARTED TEXT_MESSAGE_CHUNK MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
 }
 
-// TestOutageWithPrincipals: while the store is away, nobody knows the owner of a thread, so its
-// runs are refused. If the backend's thread id is derived from the principal, runs are allowed.
+// TestOutageWithPrincipals: while the store is away, Holdpoint cannot know the owner of a thread.
+// So it must refuse the runs of the thread. If it derives the backend's thread id from the
+// principal, it must allow them.
 func TestOutageWithPrincipals(t *testing.T) {
 	for name, tt := range map[string]struct {
 		gate gated

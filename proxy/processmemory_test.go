@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestEachMemoryHasItsRow: for each memory of a process, CONTRIBUTING.md must have a row that says
-// how a replica without this memory answers.
+// TestEachMemoryHasItsRow: a process has several memories (the fields of processMemory). For each,
+// the table in CONTRIBUTING.md must have a row that says how a replica without this memory
+// responds.
 func TestEachMemoryHasItsRow(t *testing.T) {
 	text, err := os.ReadFile("../CONTRIBUTING.md")
 	if err != nil {
@@ -30,7 +31,7 @@ func TestEachMemoryHasItsRow(t *testing.T) {
 	}
 }
 
-// rowNames reports whether the first cell of a row of the table contains the name.
+// rowNames reports whether the table has a row with this name in its first cell.
 func rowNames(table, name string) bool {
 	for line := range strings.Lines(table) {
 		if cells := strings.Split(line, "|"); len(cells) > 2 && strings.Contains(cells[1], "`"+name+"`") {

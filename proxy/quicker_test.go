@@ -15,8 +15,8 @@ import (
 	"holdpoint/store"
 )
 
-// TestClaimThatIsAlwaysRefused: if the store refuses the claim again and again, the client gets an
-// error, and the log has one. Nothing is sent to the backend, and the question stays open.
+// TestClaimThatIsAlwaysRefused: the store refuses a claim again and again. The client must get an
+// error, and the log must have one. The backend must get nothing, and the question must stay open.
 func TestClaimThatIsAlwaysRefused(t *testing.T) {
 	for name, refused := range map[string]error{"stale": store.ErrStale, "conflict": store.ErrConflict, "replay": store.ErrReplay, "not found": store.ErrNotFound} {
 		t.Run(name, func(t *testing.T) {
@@ -58,9 +58,9 @@ func TestClaimThatIsAlwaysRefused(t *testing.T) {
 	}
 }
 
-// TestIDsOfBackendsThatCannotBePrinted: a published id has no control characters and no invalid
-// UTF-8, even if the backend's id has. An answer with the published id must be accepted, in the
-// chat and at the desk.
+// TestIDsOfBackendsThatCannotBePrinted: the backend's id of a question has control characters or
+// invalid UTF-8. The published id must have neither. An answer with the published id must be
+// accepted, in the chat and at the desk.
 func TestIDsOfBackendsThatCannotBePrinted(t *testing.T) {
 	for name, c := range map[string]struct{ json, want string }{
 		"a line feed":             {`a\nb`, "a\uFFFDb"},

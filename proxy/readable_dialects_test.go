@@ -14,8 +14,8 @@ import (
 )
 
 // TestNoClientGetsWhatItCannotRead plays the first responses of every scenario to each .NET client.
-// A client must get no event that it does not know. It must get the same text as a client that
-// reads every event, and an end.
+// The client must get no type of event that it does not know. It must get the same text as a client
+// that reads every event, and the end of the run.
 func TestNoClientGetsWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	for _, s := range someScenarios(t, 2) {
@@ -66,7 +66,7 @@ func TestNoClientGetsWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// eventsIn returns the events of a stream, or nil if it is not a stream.
+// eventsIn returns the events of a stream. If the bytes are not a stream, it returns nil.
 func eventsIn(stream []byte) []agui.Event {
 	frames, _ := split(string(stream))
 	var list []agui.Event
@@ -78,8 +78,8 @@ func eventsIn(stream []byte) []agui.Event {
 	return list
 }
 
-// textsOf returns the texts of the messages in a stream. It leaves out the message ids, because
-// they may depend on the run id.
+// textsOf returns the texts of the messages in a stream. It does not return the ids of the
+// messages, because they may depend on the run id.
 func textsOf(events []agui.Event) []string {
 	texts, last := map[string]string{}, ""
 	for _, ev := range events {

@@ -6,13 +6,14 @@ import (
 	"testing"
 )
 
-// Requests of .NET's clients. Both have the thread t, and a long run id.
+// These are requests of the two .NET clients. Both have the thread t and a long run id.
 const (
 	inTreeRequest = `{"threadId":"t","runId":"run_0d66c3ca00004ab4b96e8b2898de1e9a","messages":[{"name":null,"id":"u1","role":"user","content":"go"}],"context":[]}`
 	sdkRequest    = `{"threadId":"t","runId":"run_OZLVt2DmBrMeqZz7wpQrf3r5","messages":[{"role":"user","content":"go"}]}`
 )
 
-// TestReadableStream sends streams through Holdpoint to both .NET clients and to an unknown client.
+// TestReadableStream sends streams through Holdpoint to the two .NET clients and to an unknown
+// client. It checks what each of them gets.
 func TestReadableStream(t *testing.T) {
 	t.Parallel()
 	const (

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// child runs the calling test in a new process, because the test could end this process. It returns
-// true in the new process.
+// child runs the calling test again in a new process, because the test could end its process. It
+// returns true in the new process and false in the old one.
 func child(t *testing.T) bool {
 	t.Helper()
 	const mark = "HOLDPOINT_TEST_CHILD"
@@ -36,8 +36,8 @@ func post(t *testing.T, url, contentType, body string) (int, string) {
 	return res.StatusCode, string(got)
 }
 
-// TestDeeplyNestedBodyDoesNotEndTheProcess: a body with very deep nesting must be refused. A stack
-// overflow cannot be recovered from, and would end all streams.
+// TestDeeplyNestedBodyDoesNotEndTheProcess: Holdpoint must refuse a body with very deep nesting. Go
+// cannot recover from a stack overflow, which would end all streams.
 func TestDeeplyNestedBodyDoesNotEndTheProcess(t *testing.T) {
 	if !child(t) {
 		return
@@ -49,8 +49,8 @@ func TestDeeplyNestedBodyDoesNotEndTheProcess(t *testing.T) {
 	}
 }
 
-// TestRunsInADisguiseDoNotPass: some backend reads each of these bodies as a run. So Holdpoint must
-// not forward it as a request that is not a run.
+// TestRunsInADisguiseDoNotPass: for each of these bodies, there is a backend that reads it as a
+// run. So Holdpoint must not forward the body as a request that is not a run.
 func TestRunsInADisguiseDoNotPass(t *testing.T) {
 	const entry = `[{"interruptId":"n1","status":"resolved"}]`
 	for _, tt := range []struct{ name, contentType, body string }{
@@ -75,8 +75,8 @@ func TestRunsInADisguiseDoNotPass(t *testing.T) {
 	}
 }
 
-// TestPathParametersDoNotHideARecord: servlet containers route /chat;x as /chat, so both paths must
-// have the same record.
+// TestPathParametersDoNotHideARecord: servlet containers route the path /chat;x like /chat. So both
+// paths must have the same record.
 func TestPathParametersDoNotHideARecord(t *testing.T) {
 	g := newRig(t, asksOnce)
 	post(t, g.front.URL+"/chat", "application/json", input("t", "r1", ""))
@@ -86,8 +86,8 @@ func TestPathParametersDoNotHideARecord(t *testing.T) {
 	}
 }
 
-// TestNoTunnelToTheBackend: Holdpoint must refuse an upgrade to HTTP/2. After it, a client would
-// reach the backend past Holdpoint.
+// TestNoTunnelToTheBackend: a client asks for an upgrade to HTTP/2. Holdpoint must not forward the
+// upgrade. Otherwise the client would reach the backend past Holdpoint.
 func TestNoTunnelToTheBackend(t *testing.T) {
 	g := newRig(t, echo)
 	req, _ := http.NewRequest(http.MethodGet, g.front.URL+"/", nil)

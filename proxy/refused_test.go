@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// TestRefusalForAPageOfAnotherHoldpoint: the backend is another Holdpoint, which sees the page's
-// Origin. So it sends no RUN_ERROR after its interrupts, but a refusal in the metadata. The client
-// must get the refusal as a RUN_ERROR, with the same question as before.
+// TestRefusalForAPageOfAnotherHoldpoint: the backend is another Holdpoint, the inner one, which
+// sees the Origin of a page. So it sends no RUN_ERROR after its interrupts, but a refusal in the
+// metadata. The client of the outer Holdpoint must get the refusal as a RUN_ERROR, with the same
+// question as before.
 func TestRefusalForAPageOfAnotherHoldpoint(t *testing.T) {
 	const refused = `{"type":"RUN_FINISHED","threadId":"t","runId":"x","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation"}]},` +
 		`"metadata":{"holdpoint":{"refusal":{"code":"INVALID_PAYLOAD","text":"No.","detail":"it does not fit"}}}}`
@@ -31,9 +32,9 @@ func TestRefusalForAPageOfAnotherHoldpoint(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1")))), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestReplayWhileAnotherQuestionIsOpen: a client repeats its answers after the thread has asked
-// another question. It must get the open question. If it got only the old end, it would forget the
-// question.
+// TestReplayWhileAnotherQuestionIsOpen: a client repeats its answers to the first question after
+// the thread has asked a second question. It must get the second question. If it got only the end
+// of the first one, it would forget the second.
 func TestReplayWhileAnotherQuestionIsOpen(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 2 {

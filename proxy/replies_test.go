@@ -12,8 +12,8 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// payRig returns a rig with an Agent Framework that asks about calls of the tool pay, and a client
-// that gets the backend's own form.
+// payRig returns a rig. Its backend is an Agent Framework that asks about calls of the tool pay.
+// Its client gets questions in the backend's own form.
 func payRig(t *testing.T, streams ...[]string) *rig {
 	now := time.Now()
 	return realRig(t, "agent-framework", func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -41,9 +41,9 @@ func payAsks(calls ...string) string {
 	return `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[` + strings.Join(list, ",") + `]}}`
 }
 
-// TestASecondThought: a message with an answer was refused because it left another question open,
-// and it stays in the client's history. The person's next answer to the same question must count.
-// Otherwise the question could never be answered.
+// TestASecondThought: Holdpoint refused a message with an answer, because it left another question
+// open. The message stays in the client's history. If the person then answers the same question
+// again, the new answer must count. Otherwise the question could never be answered.
 func TestASecondThought(t *testing.T) {
 	for name, c := range map[string]struct{ before, now, want string }{
 		"a no for a yes": {`{"accepted":true}`, `{"accepted":false}`, `{"accepted":false}`},
@@ -68,9 +68,9 @@ func TestASecondThought(t *testing.T) {
 	}
 }
 
-// TestAnEarlierAnswerBesideEntries: the message that answered an earlier question may still be the
-// last one when the next question is answered by a resume entry. It must not be refused as a
-// decision on an unknown question.
+// TestAnEarlierAnswerBesideEntries: a message answered the first question, and it is still the last
+// message when a resume entry answers the second question. Holdpoint must not refuse this message
+// as a decision on an unknown question.
 func TestAnEarlierAnswerBesideEntries(t *testing.T) {
 	g := payRig(t, []string{payCall("c1"), payAsks("c1")}, []string{resultEvent("c1"), payAsks("c2")})
 	g.do(withMessages(oldUser))
@@ -85,8 +85,8 @@ func TestAnEarlierAnswerBesideEntries(t *testing.T) {
 	}
 }
 
-// TestRepliesInLinearTime: with many messages, or with large ones, Holdpoint must not read a
-// message once for each other message.
+// TestRepliesInLinearTime: a request has many messages, or large ones. Holdpoint must not read a
+// message again for each other message.
 func TestRepliesInLinearTime(t *testing.T) {
 	const many = 40_000
 	approvals := `"function_approvals":[` + strings.TrimSuffix(strings.Repeat(`{"id":"x","approved":true},`, many), ",") + `]`
@@ -105,14 +105,15 @@ func TestRepliesInLinearTime(t *testing.T) {
 	if got := g.do(strings.TrimSuffix(withMessages(list...), "}") + resumeWith(entry) + "}"); g.called() != 2 {
 		t.Fatal(got)
 	}
-	// takes some 0.5 s, or a minute if it is quadratic
+	// This takes some 0.5 s. If the work were quadratic, it would take a minute.
 	if took := hostile.ProcessorTime(t) - begin; took > hostile.Limit {
 		t.Error(took)
 	}
 }
 
-// TestTheThreadsOwnDialect: meanwhile, a backend of another dialect has asked on another thread of
-// the same path. The dialect of the question that is open on this thread must read the decisions.
+// TestTheThreadsOwnDialect: a question is open on a thread. Meanwhile, a backend of another dialect
+// has asked on another thread of the same path. Decisions on the first thread must be read in the
+// dialect of the question that is open there.
 func TestTheThreadsOwnDialect(t *testing.T) {
 	const (
 		others = `{"type":"CUSTOM","name":"on_interrupt","value":"{\"message\":\"Delete?\"}"}`

@@ -11,8 +11,8 @@ import (
 	"holdpoint/proxy/internal/intake"
 )
 
-// TestRequestID: the same id identifies a run in front of Holdpoint, in its log and at the backend.
-// If the request has an id that is safe in a log, Holdpoint uses that id.
+// TestRequestID: a run must have the same id in front of Holdpoint, in Holdpoint's log and at the
+// backend. If the client sends an id that is safe in a log, Holdpoint must use this id.
 func TestRequestID(t *testing.T) {
 	made := strings.Repeat("x", 32)
 	for _, c := range []struct {
@@ -61,7 +61,7 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// quoted returns a value as the text log writes it.
+// quoted returns v in the way in which the text log writes it.
 func quoted(v string) string {
 	if strings.ContainsAny(v, `= "`) {
 		return `"` + v + `"`
@@ -69,8 +69,9 @@ func quoted(v string) string {
 	return v
 }
 
-// TestRequestIDOfARefusal: a response that Holdpoint makes has the request id too. For a request
-// that is not a run, neither the request nor the response is changed.
+// TestRequestIDOfARefusal: if Holdpoint itself makes the response to a run, the response must have
+// the request id too. If a request is not a run, neither the request nor its response may get a
+// request id.
 func TestRequestIDOfARefusal(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {})
 	res, _ := g.answer(input("t", "r1", resumeWith(yes("n1"))))
@@ -87,8 +88,8 @@ func TestRequestIDOfARefusal(t *testing.T) {
 	}
 }
 
-// TestLineOfAResume: the log line of a resume says how each question was answered, by whom and in
-// which trace. It must contain nothing of the answers' contents.
+// TestLineOfAResume: the log line of a resume must say how each question was answered, who answered
+// it, and in which trace. It must contain nothing of the content of the answers.
 func TestLineOfAResume(t *testing.T) {
 	const approval = `{"type":"RUN_FINISHED","threadId":"t","runId":"r","outcome":{"type":"interrupt","interrupts":[{"id":"n1","reason":"confirmation","responseSchema":{"type":"object","properties":{"approved":{"type":"boolean"}}}},{"id":"n2","reason":"confirmation"}]}}`
 	for _, shown := range []principal.NameStyle{principal.ShowHash, principal.ShowName, principal.ShowNone} {

@@ -73,8 +73,8 @@ func TestRefusalsLeaveThePauseOpen(t *testing.T) {
 	wantTypes(t, g.do(input("t", "r3", resumeWith(yes("n1~id1"), no("n2~id2")))), "RUN_STARTED RUN_FINISHED")
 }
 
-// TestTwoEqualClicks: of two equal answers, one reaches the backend, and the other gets the same
-// end.
+// TestTwoEqualClicks: two equal answers arrive at the same time. Only one of them may reach the
+// backend. The other must get the same end of the run.
 func TestTwoEqualClicks(t *testing.T) {
 	release := make(chan struct{})
 	arrived := make(chan struct{}, 10)
@@ -108,8 +108,9 @@ func TestTwoEqualClicks(t *testing.T) {
 	}
 }
 
-// TestEqualClickAfterTheFirstWasTurnedDown: the backend refuses the first of two equal answers, so
-// the pause is open again. The second answer must reach the backend.
+// TestEqualClickAfterTheFirstWasTurnedDown: two equal answers arrive, and the second waits. The
+// backend refuses the first answer, so the pause is open again. Then the second answer must reach
+// the backend.
 func TestEqualClickAfterTheFirstWasTurnedDown(t *testing.T) {
 	arrived, release := make(chan struct{}, 10), make(chan struct{})
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -141,8 +142,8 @@ func TestEqualClickAfterTheFirstWasTurnedDown(t *testing.T) {
 	wantTypes(t, string(second), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:UPSTREAM_STATUS")
 }
 
-// TestEndsOfAResume checks the state of the pause after each way in which the request with the
-// answers can end.
+// TestEndsOfAResume: a request with answers can end in several ways. The test checks the state of
+// the pause after each of them.
 func TestEndsOfAResume(t *testing.T) {
 	tests := []struct {
 		name       string
@@ -227,8 +228,8 @@ func TestDoubtIsToldOnceAndTheThreadGoesOn(t *testing.T) {
 	wantTypes(t, g.do(`{"threadId":"t","runId":"r6","messages":[`+oldUser+`,`+newUser+`]}`), "RUN_STARTED TEXT_MESSAGE_CHUNK RUN_FINISHED")
 }
 
-// TestDoubtOfTheDialect: a backend may end a resume normally without showing whether it did
-// anything. If the dialect reports the pause as in doubt, the client must get RESUME_IN_DOUBT.
+// TestDoubtOfTheDialect: a backend ends a resume normally, but does not show whether it did
+// anything. If the dialect reports that the pause is in doubt, the client must get RESUME_IN_DOUBT.
 func TestDoubtOfTheDialect(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		if n == 1 {
@@ -306,8 +307,9 @@ func TestNewMessagesGoAsASecondExchange(t *testing.T) {
 	}
 }
 
-// TestSecondExchangeAfterAStatus: if the backend refuses the first request of a run with an HTTP
-// status, the dialect may send another one. The client gets only the stream of the second request.
+// TestSecondExchangeAfterAStatus: the backend refuses the first request of a run with an HTTP
+// status, and the dialect sends a second request. The client must get only the stream of the second
+// request.
 func TestSecondExchangeAfterAStatus(t *testing.T) {
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
 		switch n {
@@ -332,8 +334,8 @@ func TestSecondExchangeAfterAStatus(t *testing.T) {
 	}
 }
 
-// TestSecondExchangeThatFails: the exchange with the answers ended well, and the next exchange
-// fails. The answers are not in doubt.
+// TestSecondExchangeThatFails: the first exchange sent the answers and ended well. The second
+// exchange of the run fails. The answers must not be in doubt.
 func TestSecondExchangeThatFails(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -381,13 +383,14 @@ func TestNewMessagesThatWereNotTakenAreToldSo(t *testing.T) {
 	if !strings.Contains(got, "never mind") {
 		t.Errorf("the snapshot would delete the client's message: %s", got)
 	}
-	// The message still counts as new, so a request with it but without answers is refused.
+	// The message still counts as new. So Holdpoint refuses a request that has it but has no
+	// answers.
 	wantTypes(t, g.do(`{"threadId":"t","runId":"r3","messages":[`+oldUser+`,`+newUser+`]}`), "RUN_STARTED RUN_FINISHED+interrupt RUN_ERROR:PENDING_INTERRUPTS")
 }
 
-// TestSnapshotOfAnExchangeWithoutTheNewMessagesKeepsThem: a real LangGraph adapter ends each run
-// with a snapshot, and a client deletes messages that the snapshot lacks. So Holdpoint must add the
-// new messages that this exchange did not send.
+// TestSnapshotOfAnExchangeWithoutTheNewMessagesKeepsThem: an exchange does not send the new
+// messages to the backend. A real LangGraph adapter ends each run with a snapshot, and a client
+// deletes messages that the snapshot lacks. So Holdpoint must add the new messages to the snapshot.
 func TestSnapshotOfAnExchangeWithoutTheNewMessagesKeepsThem(t *testing.T) {
 	snapshot := `{"type":"MESSAGES_SNAPSHOT","messages":[` + oldUser + `]}`
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) { sendStream(w, streamOf(started, snapshot, asks)) })
@@ -398,9 +401,9 @@ func TestSnapshotOfAnExchangeWithoutTheNewMessagesKeepsThem(t *testing.T) {
 	}
 }
 
-// TestAnswersGoOverAConnectionOfTheirOwn: answers are sent over a new connection. If a backend
-// closed a reused connection while the answers are sent, Holdpoint could not know whether it read
-// them.
+// TestAnswersGoOverAConnectionOfTheirOwn: Holdpoint must send answers over a new connection. If it
+// reused a connection, the backend might close it while Holdpoint sends the answers. Then Holdpoint
+// could not know whether the backend read them.
 func TestAnswersGoOverAConnectionOfTheirOwn(t *testing.T) {
 	var from []string
 	g := newRig(t, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -415,9 +418,9 @@ func TestAnswersGoOverAConnectionOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestOldAnswersInTheCommandFormDoNotGoOutBesideANewMessage: a client repeats an answer of an
-// earlier run in forwardedProps.command together with a new message. The ordinary run must be sent
-// without that answer.
+// TestOldAnswersInTheCommandFormDoNotGoOutBesideANewMessage: a client has answered in
+// forwardedProps.command. It repeats this old answer in a later request, together with a new
+// message. Holdpoint must send the new message without the old answer.
 func TestOldAnswersInTheCommandFormDoNotGoOutBesideANewMessage(t *testing.T) {
 	g := newRig(t, asksOnce, func(o *Options) { o.Dialect, o.Client = new(standard.Dialect), ClientBoth })
 	g.do(input("t", "r1", ""))
@@ -470,9 +473,9 @@ func TestReannouncedCallsAreDropped(t *testing.T) {
 	}
 }
 
-// TestCallOfALoneResult: on the resume, a backend sends the result of a call without the call. A
-// client whose conversation lacks the call must get the call once, before its result and with its
-// arguments. All other clients must get the stream unchanged.
+// TestCallOfALoneResult: in the run with the answer, a backend sends the result of a call without
+// the call. If the client's conversation lacks the call, the client must get the call with its
+// arguments, once and before the result. All other clients must get the stream unchanged.
 func TestCallOfALoneResult(t *testing.T) {
 	const (
 		call   = `{"id":"c1","type":"function","function":{"name":"rm","arguments":"{\"path\":\"a\"}"}}`
@@ -525,9 +528,9 @@ func TestCallOfALoneResult(t *testing.T) {
 	}
 }
 
-// TestCallOfALoneResultIsRecordedOnce: only the question has the call. The client must get the call
-// before its result, even if the dialect holds the result back until the end. The record must have
-// the arguments of the call only once.
+// TestCallOfALoneResultIsRecordedOnce: no message has the call of a result, and only the question
+// knows the call. The client must get the call before the result, even if the dialect holds the
+// result back until the end. The record must have the arguments of the call only once.
 func TestCallOfALoneResultIsRecordedOnce(t *testing.T) {
 	const result = `{"type":"TOOL_CALL_RESULT","messageId":"tm1","toolCallId":"c1","content":"done"}`
 	for name, held := range map[string]bool{"in the stream": false, "held back until the end": true} {
@@ -565,9 +568,9 @@ func TestCallOfALoneResultIsRecordedOnce(t *testing.T) {
 	}
 }
 
-// TestOwnResultIsNoted: the backend sends no result of an answered call, so a .NET client gets a
-// result that Holdpoint makes. Before it is sent, the record must have a note of it, if the store
-// outlives the process.
+// TestOwnResultIsNoted: a call was answered, and the backend sends no result of it. So Holdpoint
+// makes a result for a .NET client. If the store outlives the process, the record must have a note
+// of this result before the client gets it.
 func TestOwnResultIsNoted(t *testing.T) {
 	const user = `{"role":"user","content":"go"}`
 	body := func(more string) string {
@@ -606,9 +609,9 @@ func TestOwnResultIsNoted(t *testing.T) {
 	}
 }
 
-// TestCallInChunksAgain: on the resume, a backend sends the call again, in chunks. AGUI.Client does
-// not have the call, because it omits the message that asked, and it throws at a chunk. So it must
-// get the call in other events.
+// TestCallInChunksAgain: in the run with the answer, a backend sends the call again, in chunks.
+// AGUI.Client does not have the call, because it omits the message that asked. It also fails at a
+// chunk. So it must get the call in other events.
 func TestCallInChunksAgain(t *testing.T) {
 	const (
 		chunk  = `{"type":"TOOL_CALL_CHUNK","toolCallId":"c1","toolCallName":"rm","delta":"{\"path\":"}`
@@ -653,8 +656,9 @@ func TestTwoPlainRunsOfOneThread(t *testing.T) {
 	})
 	key := recordKey("/", "t")
 	first := g.do(input("t", "r1", ""))
-	// Each of the following runs ends with a question, as if it was admitted before the first run
-	// paused. The same question gets the open pause, and another question gets THREAD_BUSY.
+	// Two runs follow, as if both had been admitted before the first run paused. Each ends with a
+	// question. The run with the same question gets the open pause, and the run with another
+	// question gets THREAD_BUSY.
 	rec, _ := g.store.Load(t.Context(), key, "")
 	for _, want := range []string{"RUN_FINISHED+interrupt", "RUN_ERROR:THREAD_BUSY"} {
 		r := loneRun(t.Context(), g.h, "/", &agui.RunInput{ThreadID: "t", RunID: "r"})

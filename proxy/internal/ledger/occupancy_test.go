@@ -59,7 +59,8 @@ func TestOccupancyOutlastsStepsWithoutAReply(t *testing.T) {
 	})
 }
 
-// TestOccupy checks that a run can occupy another thread if that thread has no run and no question.
+// TestOccupy: a run wants to occupy another thread. It must succeed only if the other thread has no
+// run and no question.
 func TestOccupy(t *testing.T) {
 	for situation, c := range map[string]struct {
 		there func(t *testing.T, f *faults)

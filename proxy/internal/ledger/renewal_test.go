@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestRenewalEndsWithItsRun checks that Stop prevents further steps of a Renewal, and cancels a
-// running step.
+// TestRenewalEndsWithItsRun checks that Stop ends a Renewal: a step that is running is cancelled,
+// and no further step follows.
 func TestRenewalEndsWithItsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r Renewal

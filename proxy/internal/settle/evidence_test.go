@@ -8,14 +8,15 @@ import (
 	"holdpoint/translate"
 )
 
-// Exchanges for the tables below.
+// The tables below use these exchanges.
 var (
 	prepares = translate.Out{Path: "/prepare"}
 	answers  = translate.Out{Resumes: true}
 	nothing  = translate.Out{None: true}
 )
 
-// An exchange is one of these exchanges. connected reports that it got a connection to the backend.
+// An exchange is a request to the backend, with its Out. connected is true if it got a connection
+// to the backend.
 type exchange struct {
 	out       translate.Out
 	connected bool

@@ -6,9 +6,9 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// TestQuestionsAboutOtherCallsAreOthers checks that two questions with equal text about different
-// calls have different digests. With equal digests, a yes to the first question would run the call
-// of the second, which the person did not see.
+// TestQuestionsAboutOtherCallsAreOthers: two questions have the same text, but they are about
+// different calls. Their digests must differ. Otherwise a yes to the first question would run the
+// call of the second, which the person did not see.
 func TestQuestionsAboutOtherCallsAreOthers(t *testing.T) {
 	ask := func(arguments string) agui.Interrupt {
 		return agui.Interrupt{Native: "n1", Object: []byte(`{"reason":"r"}`), Calls: []agui.AskedCall{{ID: "c1", Name: "rm", Args: arguments}}}

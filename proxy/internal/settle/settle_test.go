@@ -14,7 +14,7 @@ import (
 	"holdpoint/translate/kit"
 )
 
-// A known is a Transcript whose messages and state a test sets.
+// A known is a Transcript with messages, calls and a state that a test sets.
 type known struct {
 	messages []json.RawMessage
 	unknown  bool // the messages were too large
@@ -44,8 +44,8 @@ const (
 	user = `{"id":"u1","role":"user","content":"go"}`
 )
 
-// facts returns the Facts of a run that has claimed a pause with a yes and has sent the yes to the
-// backend.
+// facts returns the Facts of a run. The run has claimed a pause for a yes, and has sent the yes to
+// the backend.
 func facts() *Facts {
 	in := agui.RunInput{ThreadID: "t", RunID: "r", ProtocolVersion: "1.0"}
 	came := []agui.Message{agui.ParseMessage([]byte(user))}
@@ -62,8 +62,9 @@ func facts() *Facts {
 
 func event(text string) agui.Event { return agui.NewEvent([]byte(text)) }
 
-// TestWhatBecomesOfAnEnd checks what the end of a run means for the answers that it sent. Silence
-// of the backend is not a success, and an action that may have run is in doubt.
+// TestWhatBecomesOfAnEnd: a run has sent answers and ends. The test checks what the end means for
+// the answers. If the backend was silent, this is not a success. If an action may have run, it is
+// in doubt.
 func TestWhatBecomesOfAnEnd(t *testing.T) {
 	finished, kaput := event(`{"type":"RUN_FINISHED","threadId":"x","runId":"x"}`), event(`{"type":"RUN_ERROR","message":"kaput","code":"OWN"}`)
 	broken := agui.Errorf(agui.UpstreamEOF, "broke off")
@@ -132,8 +133,8 @@ func TestWhatBecomesOfAnEnd(t *testing.T) {
 	}
 }
 
-// TestDoubt checks what the record keeps of a run whose end is unknown. A message that the backend
-// did not get must not count as known.
+// TestDoubt: the end of a run is unknown. The test checks what the record keeps of the run. A
+// message that the backend did not get must not count as seen.
 func TestDoubt(t *testing.T) {
 	f := facts()
 	f.ClientMessages = append(f.ClientMessages, agui.ParseMessage([]byte(`{"id":"u2","role":"user","content":"more"}`)))
@@ -153,8 +154,8 @@ func TestNextExchange(t *testing.T) {
 	}
 }
 
-// TestWhatARunAsks checks that a question gets an id that no earlier answer has, and that the
-// record gets everything that is needed to answer the question.
+// TestWhatARunAsks: a run ends with questions. A question must get an id that no earlier question
+// has, and the record must get everything that Holdpoint needs to read an answer to it.
 func TestWhatARunAsks(t *testing.T) {
 	asks := func(list ...agui.Interrupt) translate.Result {
 		return translate.Result{Finish: event(`{"type":"RUN_FINISHED","threadId":"x","runId":"x"}`), Asked: translate.AskedPause{Interrupts: list}}

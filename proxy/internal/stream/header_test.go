@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestHeadersOfAStream checks that the Cache-Control of a stream tells caches and proxies not to
-// store, change or delay it. The backend's other directives must stay.
+// TestHeadersOfAStream: by the header Cache-Control of a stream, caches and proxies must learn that
+// they may not store, change or delay the stream. The other directives of the backend must stay.
 func TestHeadersOfAStream(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string

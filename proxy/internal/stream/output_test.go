@@ -12,9 +12,9 @@ import (
 	"holdpoint/internal/sse"
 )
 
-// TestOutputIsInOrder checks that the client gets the frames that are forwarded and the frames that
-// Holdpoint makes in the right order, and no dropped frame. The current frame must not change while
-// it is being read.
+// TestOutputIsInOrder: some frames are forwarded, some are dropped, and some are made by Holdpoint.
+// The client must get the forwarded and the made frames in the right order, and no dropped frame. A
+// frame must not change while it is being read.
 func TestOutputIsInOrder(t *testing.T) {
 	inRow := 0
 	for seed := range uint64(2000) {
@@ -34,7 +34,7 @@ func TestOutputIsInOrder(t *testing.T) {
 			o.Clear()
 		}
 		for range frames {
-			// as if the frame is forwarded in a row
+			// sometimes skips a frame of the reader, as if it was forwarded in a row with others
 			if ahead := reader.Buffered(); reader.Ready() && random.IntN(3) == 0 {
 				end, from := bytes.Index(ahead, []byte("\n\n"))+2, reader.Pos()
 				want = append(want, ahead[:end]...)

@@ -9,8 +9,8 @@ import (
 	"holdpoint/translate"
 )
 
-// TestTextPiecesAreWholeCharacters checks that a character that is split between two reads is
-// returned whole. Invalid bytes must not be held back forever.
+// TestTextPiecesAreWholeCharacters: the bytes of a character arrive in two reads. The character
+// must be returned whole. Invalid bytes must not be held back forever.
 func TestTextPiecesAreWholeCharacters(t *testing.T) {
 	src := io.MultiReader(strings.NewReader("a\xe2"), strings.NewReader("\x82"), strings.NewReader("\xac\xff"), strings.NewReader("b\xf0"))
 	p := NewPieces(src, translate.Text, 1)
@@ -29,7 +29,8 @@ func TestTextPiecesAreWholeCharacters(t *testing.T) {
 	}
 }
 
-// TestCutPiecesAreDropped checks that an incomplete piece is not returned if the stream broke off.
+// TestCutPiecesAreDropped: a stream breaks off within a piece. This incomplete piece must not be
+// returned.
 func TestCutPiecesAreDropped(t *testing.T) {
 	cut := errors.New("cut")
 	for framing, head := range map[translate.Framing]string{translate.Frames: "data: x\n\ndata: y", translate.Lines: "x\ny"} {

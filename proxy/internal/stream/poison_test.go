@@ -12,7 +12,7 @@ import (
 )
 
 // TestOutputIsOverwritten checks that Clear overwrites the bytes of an Output in the poison build
-// (make poison). That makes a missing copy visible.
+// (make poison). If other code has kept these bytes without a copy, its tests then fail.
 func TestOutputIsOverwritten(t *testing.T) {
 	frames := sse.NewReader(strings.NewReader("data: {\"row\":1}\n\n"), 0)
 	frame, err := frames.Next()
@@ -31,8 +31,8 @@ func TestOutputIsOverwritten(t *testing.T) {
 	}
 }
 
-// TestPiecesAreOverwritten checks that reading the next piece overwrites the piece before it in the
-// poison build.
+// TestPiecesAreOverwritten checks that, in the poison build, reading a piece overwrites the piece
+// that was read before.
 func TestPiecesAreOverwritten(t *testing.T) {
 	for framing, src := range map[translate.Framing]string{
 		translate.Frames: "data: aaaa\n\n", translate.Lines: "aaaa\nb\n", translate.Text: "aaaa",

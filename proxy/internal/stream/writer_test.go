@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A calls is a ResponseWriter that records the calls of its methods, in order.
+// A calls is a ResponseWriter. It records the calls of its own methods, in order.
 type calls struct {
 	header http.Header
 	mu     sync.Mutex
@@ -31,8 +31,8 @@ func (c *calls) FlushError() error                  { c.note("flush"); return ni
 func (c *calls) SetWriteDeadline(t time.Time) error { c.note("deadline %v", !t.IsZero()); return nil }
 
 // TestHeaderGoesOutWithTheFirstFrame checks that the header is sent in one write with the first
-// frame, or alone if there is no frame yet. A flush of ReverseProxy must not send it earlier. The
-// last frames are sent with the end of the stream.
+// frame, or alone if there is no frame yet. A flush of ReverseProxy must not send the header
+// earlier. The last frames must be sent together with the end of the stream.
 func TestHeaderGoesOutWithTheFirstFrame(t *testing.T) {
 	for name, c := range map[string]struct {
 		wait, last bool
@@ -64,8 +64,8 @@ func TestHeaderGoesOutWithTheFirstFrame(t *testing.T) {
 	}
 }
 
-// TestEachWriteHasItsTime checks that one deadline serves all writes of some seconds, and that each
-// write has at least writeTimeout. At the end, the deadline must be removed.
+// TestEachWriteHasItsTime: a Writer sets one deadline for all writes of some seconds. Each of these
+// writes must still have at least writeTimeout. At the end, the Writer must remove the deadline.
 func TestEachWriteHasItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		under := &noted{ResponseRecorder: httptest.NewRecorder()}
@@ -117,8 +117,8 @@ func TestSlowClientGetsNoHeartbeatInsideAFrame(t *testing.T) {
 	})
 }
 
-// TestDeadlinesOfHTTP2 checks that an HTTP/2 stream has no write deadline between two writes,
-// because net/http resets the stream when the deadline passes. This applies to runs and to
+// TestDeadlinesOfHTTP2: net/http resets an HTTP/2 stream when its write deadline passes. So the
+// stream must have no write deadline between two writes. This applies to runs, and also to
 // responses that Holdpoint forwards unread.
 func TestDeadlinesOfHTTP2(t *testing.T) {
 	for _, multiplexed := range []bool{true, false} {

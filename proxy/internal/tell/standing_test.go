@@ -9,9 +9,10 @@ import (
 	"holdpoint/internal/principal"
 )
 
-// TestStandingText checks the text for a person who answers too late. It says which decision
-// counts, when and where it was made, by whom if names are shown, and that the person's own answer
-// was not used. The day is omitted only if it is today, and every time has its zone.
+// TestStandingText: a person answers too late, and Holdpoint shows a text. The text must say which
+// decision counts, when and where it was made, and by whom if names are shown. It must also say
+// that the person's own answer was not used. It must omit the day only if the day is today, and
+// each time must have its zone.
 func TestStandingText(t *testing.T) {
 	now := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 	at := time.Date(2026, 11, 27, 12, 4, 30, 0, time.FixedZone("", 3600))

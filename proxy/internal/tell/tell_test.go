@@ -14,7 +14,7 @@ import (
 	"holdpoint/translate"
 )
 
-// Requests of the clients that the tables below name.
+// These are request bodies of the clients that the tables below name.
 const (
 	official = `{"protocolVersion":"1.0","threadId":"t","runId":"r","messages":[` + user + `]}`
 	tanStack = `{"threadId":"t","runId":"r","messages":[` + user + `],"tools":[` + tool + `],"context":[],"state":{},"forwardedProps":{},"data":{}}`
@@ -24,7 +24,8 @@ const (
 	tool = `{"name":"rm","description":"","parameters":{"type":"object"}}`
 )
 
-// A stream is a Stream with an open text message. If unknown is set, it does not know what is open.
+// A stream is a Stream with an open text message. If unknown is true, it does not know what is
+// open.
 type stream struct{ unknown bool }
 
 func (s stream) KnowsOpen() bool { return !s.unknown }
@@ -33,7 +34,7 @@ func (stream) ClosingEvents(bool) []agui.Event {
 	return []agui.Event{agui.NewEvent([]byte(`{"type":"TEXT_MESSAGE_END","messageId":"m"}`))}
 }
 
-// listener returns the client that sent the request body. The request answers a question.
+// listener returns the client that sent body. Its request answers a question.
 func listener(t *testing.T, body string) *Listener {
 	t.Helper()
 	in, ok, err := agui.ParseInput([]byte(body))
@@ -49,7 +50,7 @@ func listener(t *testing.T, body string) *Listener {
 
 func event(text string) agui.Event { return agui.NewEvent([]byte(text)) }
 
-// question returns a pause with one question. The person was asked after the message u1.
+// question returns a pause with one question, which was asked after the message u1.
 func question() *agui.Pause {
 	return &agui.Pause{
 		ID: "p", Finish: []byte(`{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`), SnapshotBytes: 1,
@@ -58,8 +59,8 @@ func question() *agui.Pause {
 	}
 }
 
-// brief returns events as a line of their types. "?" marks an outcome with questions, a code
-// follows ":", and the code of a refusal is in parentheses.
+// brief returns events as a line of their types. After a type, "?" means an outcome with questions,
+// and ":" precedes a code. The code of a refusal is in parentheses.
 func brief(events []agui.Event) string {
 	list := make([]string, len(events))
 	for n, ev := range events {
@@ -77,8 +78,9 @@ func brief(events []agui.Event) string {
 	return strings.Join(list, " ")
 }
 
-// TestWhatAnEndIsToldAs checks that the client gets the end that the record has. If the request
-// answers something and fails, RUN_FINISHED has the open questions, and the error follows.
+// TestWhatAnEndIsToldAs: a run ends. The client must get the end that the record has. If the
+// request has answers and the run fails, the client must get RUN_FINISHED with the open questions,
+// and then the error.
 func TestWhatAnEndIsToldAs(t *testing.T) {
 	finished, kaput := event(`{"type":"RUN_FINISHED","threadId":"t","runId":"r"}`), event(`{"type":"RUN_ERROR","message":"kaput","code":"OWN"}`)
 	down := agui.Errorf(agui.StoreUnavailable, "down")
@@ -131,8 +133,9 @@ func TestWhatAnEndIsToldAs(t *testing.T) {
 	}
 }
 
-// TestWhatARulingIsToldAs checks the events for a request that is not sent to the backend. Only the
-// necessary snapshots may be loaded from the store.
+// TestWhatARulingIsToldAs: Holdpoint does not send a request to the backend. The test checks the
+// events that the client gets, and that Holdpoint loads only the necessary snapshots from the
+// store.
 func TestWhatARulingIsToldAs(t *testing.T) {
 	p := question()
 	finish, kaput := []byte(`{"type":"RUN_FINISHED","threadId":"old","runId":"old"}`), []byte(`{"type":"RUN_ERROR","message":"kaput","code":"OWN"}`)

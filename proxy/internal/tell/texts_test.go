@@ -53,8 +53,8 @@ func TestEveryCodeHasWords(t *testing.T) {
 	}
 }
 
-// documentedGroups are the tables of docs/errors.md, by what the client does about a code. The last
-// one has the remaining codes.
+// documentedGroups are the tables of docs/errors.md. The codes are grouped by what the client does
+// about them, and the last group has the remaining codes.
 var documentedGroups = []struct {
 	heading string
 	codes   []agui.Code

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRecordsAreOverwritten checks that dropped records are overwritten in the poison build (make
-// poison). That makes a missing copy visible.
+// TestRecordsAreOverwritten checks that dropping records overwrites their bytes in the poison build
+// (make poison). If other code has kept these bytes without a copy, its tests then fail.
 func TestRecordsAreOverwritten(t *testing.T) {
 	var r records
 	r.add([]byte(`{"a":1}`))

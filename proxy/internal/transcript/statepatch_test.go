@@ -14,7 +14,8 @@ import (
 	"holdpoint/internal/agui"
 )
 
-// patchedBy returns the state after some patches. Each patch is a JSON list of operations.
+// patchedBy applies the patches to the state, and returns the new state. Each patch is a JSON list
+// of operations.
 func patchedBy(state string, max int, patches ...string) (string, error) {
 	got, err := applyPatches(json.RawMessage(state), len(strings.Join(patches, "")), max, func(show func(string)) {
 		for _, p := range patches {
@@ -25,7 +26,7 @@ func patchedBy(state string, max int, patches ...string) (string, error) {
 }
 
 func TestPatch(t *testing.T) {
-	// if want is "", the patch does not apply
+	// want is "" if the patch cannot be applied
 	for name, c := range map[string]struct{ state, patch, want string }{
 		"add":                            {`{"a":1}`, `[{"op":"add","path":"/b","value":2}]`, `{"a":1,"b":2}`},
 		"add to nothing":                 {``, `[{"op":"add","path":"/b","value":2}]`, `{"b":2}`},
@@ -95,8 +96,8 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// TestPatchesAsAnotherAppliesThem checks that each patch has the same result as with
-// evanphx/json-patch, if it applies. That library does not support replacing the whole state.
+// TestPatchesAsAnotherAppliesThem: if a patch can be applied, the result must be the same as that
+// of evanphx/json-patch. (This library does not support replacing the whole state.)
 func TestPatchesAsAnotherAppliesThem(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		name := rapid.SampledFrom([]string{"a", "b", "c", "d~e", "f/g", "ü", "0", "1"})
@@ -174,8 +175,8 @@ func TestPatchesAsAnotherAppliesThem(t *testing.T) {
 	})
 }
 
-// TestListOfChunks checks the values of a list in chunks after insertions and removals at any
-// index.
+// TestListOfChunks inserts and removes values of a list in chunks at any index. The list must then
+// have the right values.
 func TestListOfChunks(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var l list
@@ -214,8 +215,8 @@ func TestListOfChunks(t *testing.T) {
 	})
 }
 
-// TestPatchesCostTheirBytes checks that patches of few bytes cannot make a huge state or cause much
-// work.
+// TestPatchesCostTheirBytes: a backend sends a patch of few bytes. The patch must not be able to
+// make a huge state or cause much work.
 func TestPatchesCostTheirBytes(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 900) + `"` + strings.Repeat("x", 1<<20) + `"` + strings.Repeat("}", 900)
 	far := strings.Repeat("/a", 900)

@@ -9,8 +9,9 @@ import (
 	"holdpoint/internal/test/hostile"
 )
 
-// TestStayingReasoningIsNotQuadratic checks that the work for keeping reasoning through snapshots
-// grows linearly. Four times as many messages may take at most ten times as long.
+// TestStayingReasoningIsNotQuadratic: snapshots without reasoning leave the earlier reasoning
+// messages. The work for this must grow linearly: four times as many messages may take at most ten
+// times as long.
 func TestStayingReasoningIsNotQuadratic(t *testing.T) {
 	costs := func(messages int) time.Duration {
 		tr := New(4<<20, nil, nil)
@@ -30,8 +31,8 @@ func TestStayingReasoningIsNotQuadratic(t *testing.T) {
 	}
 }
 
-// TestReasoningStaysOnce checks that the reasoning after a message is kept only once, even if a
-// snapshot has the id of that message twice.
+// TestReasoningStaysOnce: a message is followed by reasoning, and a snapshot has the id of this
+// message twice. The reasoning must be kept only once.
 func TestReasoningStaysOnce(t *testing.T) {
 	tr := New(1<<20, []agui.Message{agui.ParseMessage([]byte(oldUser))}, nil)
 	tr.Add(agui.NewEvent([]byte(`{"type":"REASONING_MESSAGE_CHUNK","messageId":"r","delta":"Hm."}`)))

@@ -15,8 +15,8 @@ import (
 
 const oldUser = `{"id":"u1","role":"user","content":"hi"}`
 
-// TestMayHaveFreshCalls checks that MayHaveFreshCalls recognizes every event that can begin a call.
-// For a run without calls, it must not parse the events.
+// TestMayHaveFreshCalls checks that MayHaveFreshCalls is true for every event that can begin a
+// call. If no event can, MayHaveFreshCalls must not parse the events.
 func TestMayHaveFreshCalls(t *testing.T) {
 	const one = `{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}`
 	const old = `{"id":"a1","role":"assistant","toolCalls":[` + one + `]}`
@@ -107,8 +107,8 @@ func TestTranscriptOverTheBoundIsNeverPartial(t *testing.T) {
 	}
 }
 
-// TestPatchThatCopiesIsBounded checks the bound of the state with a patch of a few hundred bytes,
-// whose copy operations double the state again and again.
+// TestPatchThatCopiesIsBounded: a patch of a few hundred bytes has copy operations that double the
+// state again and again. The state must stay within its limit.
 func TestPatchThatCopiesIsBounded(t *testing.T) {
 	var ops []string
 	for n := range 20 {
@@ -125,8 +125,8 @@ func TestPatchThatCopiesIsBounded(t *testing.T) {
 	}
 }
 
-// TestOpenItemsOfALongStream checks that open items are closed from the last to the first, whatever
-// items have ended before. Ended items must use no memory.
+// TestOpenItemsOfALongStream: a stream begins and ends very many items. The items that are still
+// open must be closed from the last to the first. Ended items must use no memory.
 func TestOpenItemsOfALongStream(t *testing.T) {
 	tr := New(1<<20, nil, nil)
 	add := func(kind string, n int) {
@@ -151,8 +151,9 @@ func TestOpenItemsOfALongStream(t *testing.T) {
 	}
 }
 
-// TestManyTurnsTakeLinearTime checks that a turn (message, call and result) takes the same time
-// however many turns precede it. So must each call of a message with many calls.
+// TestManyTurnsTakeLinearTime: a stream has many turns (a message, a call and its result). Each
+// turn must take the same time, however many turns precede it. The same must hold for each call of
+// a message with many calls.
 func TestManyTurnsTakeLinearTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		parent                 string
@@ -189,9 +190,9 @@ func TestManyTurnsTakeLinearTime(t *testing.T) {
 	}
 }
 
-// TestFoldedLateAsAtOnce checks that the results do not depend on when events are folded: at once,
-// or much later with their texts joined. Above the limit, a message must be known completely or not
-// at all.
+// TestFoldedLateAsAtOnce: a Transcript folds events at once, or much later with their texts joined.
+// The results must be the same. If a message exceeds the limit, the Transcript must know it
+// completely or not at all.
 func TestFoldedLateAsAtOnce(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 5))
@@ -208,8 +209,8 @@ func TestFoldedLateAsAtOnce(t *testing.T) {
 	}
 }
 
-// someEvents returns the events of a random valid stream. Its text has about limit bytes, or far
-// more.
+// someEvents returns the events of a random valid stream. The text in it has some limit bytes, or
+// far more.
 func someEvents(random *rand.Rand, limit int) (events []string) {
 	add := func(format string, args ...any) { events = append(events, fmt.Sprintf(format, args...)) }
 	texts := []string{"word ", `\"quoted\" `, `\\`, `\n`, `\u00e9\u4e2d`, "日本", strings.Repeat("long ", 1+random.IntN(1+limit/20))}
@@ -247,8 +248,8 @@ func someEvents(random *rand.Rand, limit int) (events []string) {
 	return events
 }
 
-// TestTextBehindASnapshotIsWhole checks messages that exceeded the limit. After a MESSAGES_SNAPSHOT
-// they must be known again, and so must the text that streams after the snapshot.
+// TestTextBehindASnapshotIsWhole: messages exceed the limit, and then a MESSAGES_SNAPSHOT arrives.
+// The messages must then be known again, with the text that streams after the snapshot.
 func TestTextBehindASnapshotIsWhole(t *testing.T) {
 	tr := New(1<<10, nil, nil)
 	piece := func(m, s string) {
@@ -274,8 +275,8 @@ func TestTextBehindASnapshotIsWhole(t *testing.T) {
 	}
 }
 
-// TestEscapesAreCountedAsWhatTheyMean checks that the limit applies to the decoded text, not to the
-// text with its JSON escapes.
+// TestEscapesAreCountedAsWhatTheyMean: a text has many JSON escapes. The limit must apply to the
+// decoded text.
 func TestEscapesAreCountedAsWhatTheyMean(t *testing.T) {
 	const limit = 100_000
 	tr := New(limit, nil, nil)
@@ -289,7 +290,7 @@ func TestEscapesAreCountedAsWhatTheyMean(t *testing.T) {
 	}
 }
 
-// told returns the results of all methods of a transcript as text.
+// told returns everything that a transcript knows as text.
 func told(tr *Transcript) string {
 	var b strings.Builder
 	messages, whole := tr.Messages()
@@ -304,9 +305,9 @@ func told(tr *Transcript) string {
 	return b.String()
 }
 
-// TestFreshCalls checks which calls belong to this run. A call belongs to it if its stream began
-// the call, even with the id of an earlier call, or if a snapshot was the first to contain the
-// call.
+// TestFreshCalls checks which calls belong to the current run. A call belongs to it if the run's
+// stream began the call, even if an earlier call has the same id. It also belongs to it if a
+// snapshot of the run was the first to contain the call.
 func TestFreshCalls(t *testing.T) {
 	history := agui.ParseMessage([]byte(`{"id":"m","role":"assistant","toolCalls":[` +
 		`{"id":"old","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"again","type":"function","function":{"name":"f","arguments":"{}"}}]}`))
@@ -325,8 +326,9 @@ func TestFreshCalls(t *testing.T) {
 	}
 }
 
-// TestReasoningStandsInItsPlace checks the reasoning messages in snapshots. If a snapshot has only
-// some of the reasoning, the client deletes the rest. Model providers require the signatures in it.
+// TestReasoningStandsInItsPlace checks that messages have the reasoning in its place. A client
+// deletes the reasoning that a snapshot with other reasoning lacks, but model providers require the
+// signatures in it.
 func TestReasoningStandsInItsPlace(t *testing.T) {
 	thought := `{"id":"r0","role":"reasoning","content":"before"}`
 	tr := New(1<<20, []agui.Message{agui.ParseMessage([]byte(oldUser)), agui.ParseMessage([]byte(thought))}, nil)
@@ -362,9 +364,8 @@ func TestReasoningStandsInItsPlace(t *testing.T) {
 	holds(t, tr, oldUser, said)
 }
 
-// TestSnapshotHoldsNoActivityWhereTheStreamHadSome checks that a snapshot has no activities if the
-// stream had some. Holdpoint does not keep activities, and a client keeps its own if the snapshot
-// has none.
+// TestSnapshotHoldsNoActivityWhereTheStreamHadSome: a stream had activities, which Holdpoint does
+// not keep. The snapshot must then have no activities at all, so that the client keeps its own.
 func TestSnapshotHoldsNoActivityWhereTheStreamHadSome(t *testing.T) {
 	shown := `{"id":"v0","role":"activity","activityType":"plan","content":{}}`
 	tr := New(1<<20, []agui.Message{agui.ParseMessage([]byte(oldUser)), agui.ParseMessage([]byte(shown))}, nil)
@@ -378,8 +379,8 @@ func TestSnapshotHoldsNoActivityWhereTheStreamHadSome(t *testing.T) {
 	holds(t, tr, oldUser, shown)
 }
 
-// TestReasoningThatIsLostIsLeftOut checks that a snapshot has no reasoning if some of it was too
-// large to be kept.
+// TestReasoningThatIsLostIsLeftOut: some of the reasoning was too large to be kept. The snapshot
+// must then have no reasoning at all.
 func TestReasoningThatIsLostIsLeftOut(t *testing.T) {
 	tr := New(1000, []agui.Message{agui.ParseMessage([]byte(oldUser))}, nil)
 	tr.Add(agui.NewEvent([]byte(`{"type":"REASONING_MESSAGE_CHUNK","messageId":"r1","delta":"` + strings.Repeat("x", 2000) + `"}`)))
@@ -388,7 +389,7 @@ func TestReasoningThatIsLostIsLeftOut(t *testing.T) {
 	holds(t, tr, oldUser)
 }
 
-// holds compares the messages of a transcript with a list.
+// holds checks that a transcript has exactly these messages.
 func holds(t *testing.T, tr *Transcript, want ...string) {
 	t.Helper()
 	list, ok := tr.Messages()
@@ -397,8 +398,8 @@ func holds(t *testing.T, tr *Transcript, want ...string) {
 	}
 }
 
-// TestAnsweredCallOfASnapshot checks a call whose result arrived before a snapshot contained the
-// call. It must not be open, because a dialect would ask about it again.
+// TestAnsweredCallOfASnapshot: the result of a call arrives, and only then a snapshot contains the
+// call. The call must not count as open. Otherwise a dialect would ask about it again.
 func TestAnsweredCallOfASnapshot(t *testing.T) {
 	tr := New(1<<20, []agui.Message{agui.ParseMessage([]byte(oldUser))}, nil)
 	for _, ev := range []string{
@@ -412,8 +413,8 @@ func TestAnsweredCallOfASnapshot(t *testing.T) {
 	}
 }
 
-// TestResultWithoutContent checks a result without content, which is not valid AG-UI. The message
-// made from it must be valid JSON that every backend can read.
+// TestResultWithoutContent: a backend sends a result without content, which is not valid AG-UI. The
+// message that Holdpoint makes from it must be valid JSON that every backend can read.
 func TestResultWithoutContent(t *testing.T) {
 	tr := New(1<<20, nil, nil)
 	tr.Add(agui.NewEvent([]byte(`{"type":"TOOL_CALL_RESULT","messageId":"t1","toolCallId":"c1"}`)))
