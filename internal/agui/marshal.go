@@ -75,5 +75,7 @@ func HasMembers(raw []byte) (has bool) {
 	return has
 }
 
-// AppendString appends s as a JSON string, as Marshal writes it but without allocations.
+// AppendString appends s as a JSON string, as Marshal writes it but without allocations. The two
+// differ only if s is not valid UTF-8: Marshal writes the escape \ufffd, and AppendString the
+// character itself.
 func AppendString(dst []byte, s string) []byte { return gjson.AppendJSONString(dst, s) }

@@ -89,11 +89,11 @@ func noteUnused(answers []Answer) string {
 func nounOf(a Answer) string {
 	switch {
 	case a.Status == agui.Cancelled:
-		return "cancellation"
+		return nounCancellation
 	case a.Verdict == agui.VerdictApproved:
-		return "approval"
+		return nounApproval
 	case a.Verdict == agui.VerdictDenied:
-		return "denial"
+		return nounDenial
 	}
 	return nounAnswer
 }
