@@ -18,7 +18,7 @@ func (s scenario) isAgentFramework() bool { return s.Folder() == "agent-framewor
 
 // renamedKeys returns the keys of a request whose values Holdpoint may change. For Microsoft Agent
 // Framework, this is the thread id. For Mastra, it is the run id, which Holdpoint makes. For
-// TanStack AI, it is the parent, for which Holdpoint sends the id of the run that asked.
+// TanStack AI, it is the id of the parent run, which becomes the id of the run that asked.
 func (s scenario) renamedKeys() []string {
 	switch {
 	case s.isAgentFramework():

@@ -72,9 +72,9 @@ func TestWhatAResumeGoesOnWith(t *testing.T) {
 	}
 }
 
-// TestStoredMessagesAreWhole checks that Holdpoint sends stored messages to the client if they
-// include all messages of the request. A message of the request that contains only an answer may be
-// missing. Holdpoint must insert it after its call if the call has no result.
+// TestStoredMessagesAreWhole checks that stored messages count as whole if they include all
+// messages of the request. A message of the request that contains only an answer may be missing. It
+// must be inserted after its call if the call has no result.
 func TestStoredMessagesAreWhole(t *testing.T) {
 	for name, c := range map[string]struct {
 		stored, request string

@@ -39,8 +39,8 @@ func (h *hearer) heard() string {
 	return strings.Join(list, " ")
 }
 
-// heardBy returns an EventReporter that reports to h. If required is true, a step fails if h
-// rejects its event.
+// heardBy returns an EventReporter that reports to h. If required is true, a step may be made only
+// after h has accepted its event.
 func heardBy(h *hearer, required bool) EventReporter {
 	return EventReporter{Sinks: &Sinks{Events: h, Required: required, Now: time.Now}, Thread: "t", Run: "r"}
 }
