@@ -89,7 +89,8 @@ func (b *bench) measureWaiting(k kind, n int, u burst) (w waitCost, err error) {
 	return w, err
 }
 
-// burst sends each stream its burst, and waits until the memory has gone back.
+// burst sends each stream its burst, and then waits until the memory of the process has fallen
+// nearly to what it was before.
 func (b *bench) burst(t *target, g *crowd, w *waitCost, u burst) error {
 	received, _ := g.state()
 	if err := b.gate("burst", g.size); err != nil {

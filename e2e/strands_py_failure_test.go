@@ -56,7 +56,8 @@ func TestStrandsPythonModelFailsAfterTheTool(t *testing.T) {
 // Tests in which the server or Holdpoint dies.
 
 // mortalStrandsPython runs test for each version. Each test gets a server that it may kill, and a
-// function that returns a world of that server behind a Holdpoint.
+// function that returns the world of the test: that server in the mode place, with a Holdpoint of
+// its own in front of it.
 func mortalStrandsPython(t *testing.T, test func(t *testing.T, s *server, at func(place, version string) world)) {
 	t.Helper()
 	t.Parallel() // these tests mostly wait for processes to start

@@ -265,8 +265,9 @@ func TestThePreflightIsABrowsers(t *testing.T) {
 	}
 }
 
-// TestAskingIsBounded: if the backend does not respond to a preflight, a refusal may be delayed by
-// at most two seconds.
+// TestAskingIsBounded: before Holdpoint refuses a request of a page of another origin, it asks the
+// backend by a preflight whether that page may read the response. If the backend does not respond,
+// the refusal must still be sent within two seconds.
 func TestAskingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up, _ := url.Parse("http://backend.example")

@@ -153,7 +153,8 @@ func drawCut(t *rapid.T) *plan {
 
 func (w *world) drawMode(t *rapid.T) string {
 	mode := rapid.SampledFrom(modes).Draw(t, "backend")
-	// A sticky backend keeps its first answer, and it can do so for only one question at a time.
+	// A sticky backend keeps the first answer that it gets. It can do so for only one question at a
+	// time, so it never asks two.
 	if w.sticky && mode == "ask two" {
 		return "ask"
 	}

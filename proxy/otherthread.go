@@ -290,10 +290,10 @@ func pauseOf(rec *store.Record, id string) (*agui.Pause, *store.Result) {
 	return nil, nil
 }
 
-// passHere is called if a request was judged against the record of another thread, and is now to
-// pass as an ordinary run of its own thread. It judges the request against the record of that
-// thread too, because the chat may have missed the end of a pause there, or a question there may
-// lock the thread. It returns the new ruling.
+// passHere is called when a request that was judged against the record of another thread is to pass
+// as an ordinary run. It also judges the request against the record of its own thread: the client
+// may not know how a pause of its own thread has ended, or an open question may lock its own
+// thread. It returns the new ruling.
 func (j *judge) passHere(otherRuling contract.Ruling) contract.Ruling {
 	if p := j.record.Pause; p != nil {
 		j.link([]foundPause{{at: ledger.Place{Key: j.ledger.Key, Pause: p.ID}, record: &j.record}})

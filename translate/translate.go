@@ -605,10 +605,11 @@ func (a AskedPause) Pause(dialect string) agui.Pause {
 // answers.
 type Fate int
 
-// Finished means that the run ended as Finish describes. Untouched means that the error in Finish
-// proves that the backend did nothing, so proxy releases the claim. Lost means that the backend no
-// longer has the question (BACKEND_LOST_INTERRUPT). InDoubt means that the stream does not show
-// whether an approved action was carried out (RESUME_IN_DOUBT).
+// The values of a Fate. Finished: the run ended as Result.Finish describes. Untouched: the error in
+// Result.Finish proves that the backend did nothing, so package proxy releases its claim on the
+// pause, and the answers may be sent again. Lost: the backend no longer has the question
+// (BACKEND_LOST_INTERRUPT). InDoubt: the stream does not show whether an approved action was
+// carried out (RESUME_IN_DOUBT).
 const (
 	Finished Fate = iota
 	Untouched

@@ -77,8 +77,8 @@ func newServer(handler http.Handler, drain func(context.Context) error, logger *
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       120 * time.Second,
 		MaxHeaderBytes:    64 << 10,
-		// WriteTimeout is not set: it counts from the first byte of the request, and would cut
-		// healthy streams. The proxy has its own deadlines, which move with the stream.
+		// WriteTimeout is not set: it counts from the end of the header of the request, and would
+		// cut healthy streams. The proxy has its own deadlines, which move with the stream.
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 	return s

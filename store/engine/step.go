@@ -92,8 +92,8 @@ func (s *Store) try(ctx context.Context, key store.Key, step rules.Step, full bo
 		}
 		return true, err
 	case err != nil:
-		// The record is not written, although something in it may have expired. The next caller
-		// ends that again.
+		// The record is not written, so what has expired in this call is not saved either. The next
+		// call finds it expired again.
 		return true, err
 	case full && before.Pause == nil:
 		return true, fmt.Errorf(textThreadsWait, store.ErrFull, s.bound.limit)
@@ -156,9 +156,10 @@ func (s *Store) mayHaveExpired(was *openedRow, now time.Time) bool {
 	return false
 }
 
-// needsRenewal reports whether a record without an open pause must be written to be kept longer: it
-// was not used for some time, and is used now. body means that the body was read. Without the body,
-// its notes are not known.
+// needsRenewal reports whether a record without an open pause must be written again, so that it is
+// kept longer: it is used now, and a tenth of its time has passed. body reports whether the body of
+// the record was read. Without the body it is not known how long the notes of the record must be
+// kept, so the longest time counts.
 func (s *Store) needsRenewal(was *openedRow, body bool, now time.Time) bool {
 	if was.Version == 0 || was.State != store.None {
 		return false

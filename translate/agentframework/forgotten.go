@@ -19,10 +19,10 @@ import (
 // ReadsDecisions implements translate.DecisionReader.
 func (*Dialect) ReadsDecisions(detectedDialect string) bool { return detectedDialect == "" }
 
-// Decides implements translate.DecisionReader. If the route is known to speak this dialect, it
-// returns false, because Begin makes all such messages harmless. A message with more keys than a
-// decision has may be a tool result of another backend. So it counts as a decision only if it is
-// the last message.
+// Decides implements translate.DecisionReader. If the backend is known to speak this dialect,
+// Decides returns false, because Begin then makes every decision harmless. A message that has more
+// keys than a decision may be the tool result of another backend, so such a message counts as a
+// decision only if it is the last one.
 func (*Dialect) Decides(m agui.Message, isLast bool, detectedDialect string) bool {
 	if detectedDialect == Name || !strings.EqualFold(m.Role, "tool") || !kit.MayContain(m.JSON, "accepted", 'p') {
 		return false

@@ -95,8 +95,9 @@ func Of(i *agui.Interrupt) (list []Statement, more bool) {
 	return f.statements, f.hasMore
 }
 
-// Text returns the recorded metadata of a question as JSON, without the frameworks' notes. A note
-// may be a secret that proves an answer, such as AG2's note.
+// Text returns the recorded metadata of a question as JSON, without the notes: members that a
+// framework keeps there for itself (see object). A note may be a secret, as AG2's is: whoever sends
+// it is believed to answer the question.
 func Text(i *agui.Interrupt) string {
 	metadata := agui.View(i.Object).Get("metadata")
 	if !metadata.IsObject() {

@@ -65,8 +65,9 @@ func Transports(upstream *url.URL, o Options) (ordinary, single *http.Transport)
 	if upstream.Scheme == "https" {
 		buffer = secureBuffer
 	}
-	// Such a Conn cannot be used for HTTP/2. An HTTP/2 connection has many readers, and net/http
-	// reads it ahead of them, so the number of bytes for one reader is not known.
+	// burst wraps a connection that has one reader. It cannot wrap an HTTP/2 connection: many
+	// streams read from it, and net/http reads ahead of them, so burst would not know how many of
+	// the bytes are for one stream.
 	if upstream.Scheme == "http" && !o.HTTP2 && !without.Bursts {
 		buffer = plainBuffer
 		plain := dial

@@ -70,8 +70,9 @@ type Facts struct {
 
 	Describer translate.Describer // nil if the dialect does not implement it
 	YesNo     yesno.Rules
-	// EarlierReplies returns the replies to the questions of a pause that the messages already
-	// contained before the run asked.
+	// EarlierReplies returns those replies to the questions of the pause that the messages
+	// contained before the run asked. There are such replies if the agent uses the id of a call
+	// again.
 	EarlierReplies func(*agui.Pause) ([]agui.EarlierReply, error)
 
 	PauseID     string // 128 random bits

@@ -81,9 +81,9 @@ func requestIn(ev agui.Event) (approvalRequest, bool) {
 	return approvalRequest{}, false
 }
 
-// Signs reports whether the host sent the event. The host's events have an approval request, or end
-// the run with an interrupt for an approval. Other interrupts of the host (InterruptRequestContent)
-// have no sign by which they could be recognized.
+// Signs reports whether the event itself shows that the .NET host sent it: the event carries an
+// approval request, or ends the run with an interrupt for an approval. Other interrupts of the host
+// (InterruptRequestContent) look like those of any backend.
 func Signs(ev agui.Event) bool {
 	switch ev.Type {
 	case agui.CallStart, agui.CallArgs, agui.CallEnd:
