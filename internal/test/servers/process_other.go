@@ -10,4 +10,4 @@ func attributes(as *syscall.Credential, _ syscall.Signal) *syscall.SysProcAttr {
 
 func children(int) []int { return nil }
 
-func within(string) []int { return nil }
+func processesIn(string) []int { return nil }
