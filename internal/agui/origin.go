@@ -41,13 +41,21 @@ func (o *Origin) AskedDigest(i *Interrupt) string {
 	if calls == nil {
 		calls = json.RawMessage("[]")
 	}
-	return canonicalDigest(MustMarshal(struct {
-		Agent     string          `json:"agent"`
-		Tenant    string          `json:"tenant"`
-		Thread    string          `json:"thread"`
-		Interrupt json.RawMessage `json:"interrupt"`
-		Calls     json.RawMessage `json:"calls"`
-	}{o.Agent, o.Tenant, o.Thread, i.Object, calls}))
+	interrupt := i.Object
+	if interrupt == nil {
+		interrupt = json.RawMessage("null")
+	}
+	head := MustMarshal(struct {
+		Agent  string `json:"agent"`
+		Tenant string `json:"tenant"`
+		Thread string `json:"thread"`
+	}{o.Agent, o.Tenant, o.Thread})
+	// The rest is appended without Marshal, because an interrupt can have many megabytes.
+	object := make([]byte, 0, len(head)+len(`,"interrupt":,"calls":`)+len(interrupt)+len(calls))
+	object = append(object, head[:len(head)-1]...)
+	object = AppendCompact(append(object, `,"interrupt":`...), interrupt)
+	object = append(append(object, `,"calls":`...), calls...)
+	return canonicalDigest(append(object, '}'))
 }
 
 // AskedCalls returns the calls that run if the question is approved, as a JSON array of objects

@@ -2,6 +2,7 @@ package agui
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -49,6 +50,35 @@ func TestAskedDigest(t *testing.T) {
 	twice := from.AskedDigest(interrupt(object, "refund", `{"amount":1,"amount":10000}`))
 	if twice == from.AskedDigest(interrupt(object, "refund", `{"amount":10000,"amount":1}`)) {
 		t.Error("a key twice: the order does not count")
+	}
+}
+
+// TestAskedDigestIsThatOfMarshal: a part of the digest's object is appended by hand, and the object is
+// the same as that of Marshal. Digests of earlier versions are in audit logs.
+func TestAskedDigestIsThatOfMarshal(t *testing.T) {
+	long := strings.Repeat("x", oddBytes)
+	for _, object := range []string{
+		``, `{}`, `{"id":"i","message":"a<b>&\u2028\"\\ \ud83d\ude00 ü"}`, " {\t\"b\" : 1 ,\n\"a\":[ 1, \"c \\\" d\" ] } ",
+		strings.Repeat(`{"b":1,"a": `, 70) + `0` + strings.Repeat(`}`, 70),
+		`{"a": ` + strings.Repeat(`[ `, MaxDepth) + `"` + long + `"` + strings.Repeat(` ]`, MaxDepth) + `}`,
+	} {
+		for _, text := range []string{"", "t1", "<ü\u2028\"\\\x01>", "\xff"} {
+			i := &Interrupt{Calls: []AskedCall{{Name: text, Args: `{"b":1, "a":2}`}}}
+			if object != "" {
+				i.Object = json.RawMessage(object)
+			}
+			from := &Origin{Agent: text, Tenant: text, Thread: text}
+			want := canonicalDigest(MustMarshal(struct {
+				Agent     string          `json:"agent"`
+				Tenant    string          `json:"tenant"`
+				Thread    string          `json:"thread"`
+				Interrupt json.RawMessage `json:"interrupt"`
+				Calls     json.RawMessage `json:"calls"`
+			}{text, text, text, i.Object, i.AskedCalls()}))
+			if got := from.AskedDigest(i); got != want {
+				t.Errorf("%.40s of %q: %s, want %s", object, text, got, want)
+			}
+		}
 	}
 }
 

@@ -114,10 +114,11 @@ func (i Interrupt) Reason() string { return gjson.GetBytes(i.Object, "reason").S
 // ToolCallID returns the id of the call that the interrupt is about, or "" if it names no call.
 func (i Interrupt) ToolCallID() string { return gjson.GetBytes(i.Object, "toolCallId").Str }
 
-// Schema returns the interrupt's responseSchema, or nil if it has none.
+// Schema returns the interrupt's responseSchema, or nil if it has none. The result shares the
+// memory of Object.
 func (i Interrupt) Schema() json.RawMessage {
-	if s := gjson.GetBytes(i.Object, "responseSchema"); s.IsObject() {
-		return json.RawMessage(s.Raw)
+	if s := View(i.Object).Get("responseSchema"); s.IsObject() {
+		return bytesOf(s)
 	}
 	return nil
 }

@@ -27,11 +27,11 @@ func hash(raw []byte) (sum string, ok bool) {
 		return "", false
 	}
 	text, ok := appendCanonical(make([]byte, 0, len(raw)), value.Any)
-	return digest(string(text)), ok
+	return digest(text), ok
 }
 
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 

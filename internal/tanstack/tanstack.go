@@ -184,7 +184,7 @@ func (b *Binder) approval(interrupt json.RawMessage, i agui.Interrupt, bound bin
 	if bound.ResponseHash, ok = hash(schema); !ok {
 		return bound, nil, false
 	}
-	bound.Kind, bound.Tool, bound.Call, bound.ApprovalHash = "tool-approval", call.Name, call.ID, digest(noApprovalSchema)
+	bound.Kind, bound.Tool, bound.Call, bound.ApprovalHash = "tool-approval", call.Name, call.ID, digest([]byte(noApprovalSchema))
 	return bound, schema, true
 }
 
@@ -221,7 +221,7 @@ func inputSchema(parameters gjson.Result) []byte {
 func inputHash(parameters gjson.Result) (sum string, ok bool) {
 	schema := inputSchema(parameters)
 	if schema == nil {
-		return digest("undefined"), true
+		return digest([]byte("undefined")), true
 	}
 	return hash(schema)
 }

@@ -17,7 +17,7 @@ var decisionKeys = []string{"approved", "accepted", "confirmed"}
 // member. A schema may have one form for the approval and another for the denial (TanStack AI).
 // Words returns nil if the schema does not ask for a yes or a no.
 func Words(i agui.Interrupt) (yes, no json.RawMessage) {
-	schema := gjson.ParseBytes(i.Schema())
+	schema := agui.View(i.Schema())
 	for _, key := range decisionKeys {
 		takesYes, takesNo := takes(schema, key, "true"), takes(schema, key, "false")
 		for _, forms := range []string{"oneOf", "anyOf"} {

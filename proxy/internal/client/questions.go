@@ -186,7 +186,7 @@ func (l Listener) outcome(p *agui.Pause, notTaken bool) agui.Event {
 // question that it answers. One event contains all questions, because such clients store only the
 // last event.
 func customInterrupt(p *agui.Pause) agui.Event {
-	value := []byte(p.Interrupts[0].ForClient())
+	value := p.Interrupts[0].ForClient()
 	if len(p.Interrupts) > 1 {
 		objects := make([]json.RawMessage, len(p.Interrupts))
 		for n, i := range p.Interrupts {
@@ -194,7 +194,7 @@ func customInterrupt(p *agui.Pause) agui.Event {
 		}
 		value = agui.MustMarshal(map[string]any{"interrupts": objects})
 	}
-	return agui.MakeEvent(agui.Custom, "name", agui.OnInterrupt, "value", string(value))
+	return agui.MakeEvent(agui.Custom, "name", agui.OnInterrupt, "value", agui.View(value).Raw)
 }
 
 // Applications with .NET's client remember each question that they got, and the client throws if
