@@ -56,6 +56,8 @@ func TestPythonStreams(t *testing.T) {
 		"an empty delta":                    {frames(opened, strings.Replace(hi, "Hi.", "", 1), hi, closed, endTurn), said + " RUN_FINISHED", ""},
 		"no block start, no block stop":     {frames(hi, calls, argument, toolStop, paid, opened, hi, endTurn), said + " " + called + " TOOL_CALL_RESULT(paid\n{\"n\": 1.0}) " + said + " RUN_FINISHED", ""},
 		"another reason to stop":            {frames(hi, closed, strings.Replace(endsWell, "end_turn", "guardrail_intervened", 1)), said + " CUSTOM(guardrail_intervened) RUN_FINISHED", ""},
+		"a reason like one of Holdpoint's":  {frames(hi, closed, strings.Replace(endsWell, "end_turn", "unanswered_call", 1)), said + " CUSTOM(unanswered_call) RUN_FINISHED", ""},
+		"a call as the end, then a reason":  {frames(`{"result": {"role": "assistant", "content": [{"toolUse": {"toolUseId": "c1", "name": "pay", "input": {"n": 1}}}]}}`, `{"result": {"stop_reason": "end_turn"}}`), called + " RUN_FINISHED", ""},
 		"a stop sequence":                   {frames(hi, closed, strings.Replace(endsWell, "end_turn", "stop_sequence", 1)), said + " RUN_FINISHED", ""},
 		"a call without a name":             {frames(strings.Replace(calls, `"pay"`, "7", 1), strings.Replace(calls, `"c1"`, "7", 1), strings.Replace(calls, `"c1"`, `""`, 1), hi, closed, endTurn), said + " RUN_FINISHED", ""},
 		"messages without block stops":      {frames(opened, hi, opened, hi, endTurn), said + " " + said + " RUN_FINISHED", ""},

@@ -311,7 +311,7 @@ func (run *run) endFinished() translate.Result {
 	switch {
 	case run.lostPause, run.modelFirst && run.asksByTool():
 		return translate.Result{Fate: translate.Lost}
-	case run.stopReason == unansweredCall:
+	case run.endsInCall:
 		return run.endLostInBody()
 	case run.stopReason == failedStatus && run.refused != nil:
 		return refuse(strandsapi.CodeInterruptLost, textFailsIfAsked)

@@ -85,7 +85,7 @@ func (run *run) object(o gjson.Result, path string, depth int, emit func(agui.Ev
 // again in the same stream, so it answered these questions itself.
 func (run *run) noteRestart() {
 	run.sawStart = true
-	run.questions, run.stopReason, run.forceStopped, run.waitingCalls = questions{}, "", false, nil
+	run.questions, run.stopReason, run.endsInCall, run.forceStopped, run.waitingCalls = questions{}, "", false, false, nil
 }
 
 // chunk handles a chunk of the model's output.
@@ -291,27 +291,23 @@ func reasonOf(status string) string {
 	return status
 }
 
-// lastMessage handles a result that is only the agent's last message. If this message has a call,
-// the agent stopped before it ran the call.
+// lastMessage handles a result that is only the agent's last message. Such a result has no stop
+// reason. If the message has a call, the agent stopped before it ran the call.
 func (run *run) lastMessage(m gjson.Result, l *lane) {
 	if run.isMissed() {
 		run.message(m, l)
 	}
-	reason := "end_turn"
+	run.noteStop("end_turn")
 	m.Get("content").ForEach(func(_, block gjson.Result) bool {
-		if block.Get("toolUse").Exists() {
-			reason = unansweredCall
-		}
+		run.endsInCall = run.endsInCall || block.Get("toolUse").Exists()
 		return true
 	})
-	run.noteStop(reason)
 }
 
-// Stop reasons that Holdpoint uses in addition to those of Strands (end_turn, max_tokens, ...).
+// The stop reasons of agents, and the status of a failed graph, that decide how a run ends.
 const (
-	interrupted    = "interrupt"
-	failedStatus   = "failed"
-	unansweredCall = "unanswered_call"
+	interrupted  = "interrupt"
+	failedStatus = "failed"
 )
 
 // noteStop notes why the agent stopped. If the agent did not stop to ask, noteStop removes the
@@ -320,7 +316,7 @@ func (run *run) noteStop(reason string) {
 	if reason == "" {
 		return
 	}
-	run.stopReason = reason
+	run.stopReason, run.endsInCall = reason, false
 	if reason != interrupted {
 		run.questions = questions{}
 	}

@@ -60,6 +60,7 @@ type run struct {
 	questions    questions
 	waitingCalls map[string]bool // TypeScript: calls without a result in the last afterToolsEvent
 	stopReason   string          // why the agent stopped; "" while it runs
+	endsInCall   bool            // the result is a message with a call, and has no stop reason
 	last         string          // the model's last stop reason
 	forceStopped bool            // force_stop was received
 	failed       *failure        // the first error frame
