@@ -53,8 +53,8 @@ func TestAskedDigest(t *testing.T) {
 	}
 }
 
-// TestAskedDigestIsThatOfMarshal: a part of the digest's object is appended by hand, and the object is
-// the same as that of Marshal. Digests of earlier versions are in audit logs.
+// TestAskedDigestIsThatOfMarshal: a part of the digest's object is appended by hand, and the object
+// is the same as that of Marshal. Digests of earlier versions are in audit logs.
 func TestAskedDigestIsThatOfMarshal(t *testing.T) {
 	long := strings.Repeat("x", oddBytes)
 	for _, object := range []string{
