@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"io"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"holdpoint/internal/agui"
 	"holdpoint/store"
+	"holdpoint/store/memory"
 	"holdpoint/store/storetest"
 	"holdpoint/translate"
 )
@@ -195,4 +197,44 @@ func (h unheard) Do(ctx context.Context, key store.Key, step store.Step) (store.
 		}
 	}
 	return h.Store.Do(ctx, key, step)
+}
+
+// TestClaimReleasedWhileItsDoubtIsTold: a replica is suspended with a claim whose lease lapses.
+// Another request sees the doubt, and is about to close the pause. At that moment the replica
+// continues and releases its claim, because it has sent nothing. The question still waits then. It
+// must not be closed: its answer must reach the backend.
+func TestClaimReleasedWhileItsDoubtIsTold(t *testing.T) {
+	var ahead atomic.Int64 // how far the store's clock is ahead of testNow
+	records := memory.New(memory.Options{Entries: 10, ReplayTTL: time.Hour, PauseRetention: time.Hour, Now: func() time.Time { return testNow.Add(time.Duration(ahead.Load())) }})
+	key, faults := recordKey("/", "t"), &storetest.Faults{Store: records}
+	g := newRig(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		sendStream(w, streamOf([][]string{{started, asks}, {started, finished}}[n-1]...))
+	}, func(o *Options) { o.Store = faults })
+	g.do(input("t", "r1", ""))
+	do := func(step store.Step) {
+		t.Helper()
+		if _, err := records.Do(t.Context(), key, step); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rec, err := records.Load(t.Context(), key, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(store.Claim{PauseID: rec.Pause.ID, Token: "suspended", Digest: "d", Lease: time.Second})
+	ahead.Store(int64(time.Second))
+	closes := 0
+	faults.At = func(step string, proceed func() error) error {
+		if step == "Close" {
+			if closes++; closes == 1 {
+				do(store.Release{Token: "suspended"})
+			}
+		}
+		return proceed()
+	}
+	wantTypes(t, g.do(input("t", "r2", "")), "RUN_STARTED MESSAGES_SNAPSHOT RUN_FINISHED+interrupt")
+	wantTypes(t, g.do(input("t", "r3", resumeWith(yes(rec.Pause.Interrupts[0].ID)))), "RUN_STARTED RUN_FINISHED")
+	if closes != 1 || g.called() != 2 {
+		t.Errorf("%d closes, %d calls of the backend", closes, g.called())
+	}
 }

@@ -147,9 +147,11 @@ type Release struct {
 // sets PauseID, IDs, Digest (of the answers in doubt), Pause and At, and sets empty fields from
 // Record.Doubt. It returns ErrExists if the pause is claimed. It also returns ErrExists if the
 // pause is in doubt and the result is Withdrawn, because the backend may have acted on the answer,
-// and such an answer cannot be withdrawn. It returns ErrNotFound if the record no longer has this
-// pause open or in doubt. If several callers close the pause at the same time, only one of them
-// gets nil, and must tell the client.
+// and such an answer cannot be withdrawn. It also returns ErrExists if the pause is open and the
+// result is Doubtful: the claim was released after the caller had loaded it in doubt, so the
+// backend did nothing and the question still waits. It returns ErrNotFound if the record no longer
+// has this pause open or in doubt. If several callers close the pause at the same time, only one of
+// them gets nil, and must tell the client.
 type Close struct {
 	PauseID string
 	Result  Result

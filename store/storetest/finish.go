@@ -276,6 +276,18 @@ func closeCases() []testCase {
 			x.want(store.ErrExists, x.do(k, store.Close{PauseID: "p", Result: store.Result{EndKind: store.Withdrawn}}))
 			x.finish(k, "t", result("r"), nil)
 		}},
+		{name: "a doubt is not closed after its claim was released", run: func(x *fixture) {
+			k := x.key("a")
+			x.open(k, pause("p"))
+			x.lapse(k, "p", "t", "d")
+			x.state(k, store.InDoubt, "p") // a caller sees the doubt, and is about to close it
+			x.must(x.do(k, store.Release{Token: "t"}))
+			x.want(store.ErrExists, x.do(k, store.Close{PauseID: "p", Result: store.Result{EndKind: store.Doubtful}}))
+			if rec := x.state(k, store.Open, "p"); len(rec.Results) != 0 {
+				x.Errorf("got %s", asJSON(rec))
+			}
+			x.claim(k, "p", "t2", "d")
+		}},
 		{name: "a released pause ends without a digest", run: func(x *fixture) {
 			k := x.key("a")
 			x.open(k, pause("p"))

@@ -262,7 +262,7 @@ func (m *model) do(c call, now time.Time) error {
 		switch {
 		case cur == nil || cur.id != c.pause:
 			return store.ErrNotFound
-		case state == store.Claimed:
+		case state == store.Claimed, state == store.Open && c.how == store.Doubtful:
 			return store.ErrExists
 		}
 		cur.end(c.how, now)

@@ -92,10 +92,13 @@ func stepCases() []testCase {
 	}
 	var cases []testCase
 	for _, row := range rows {
-		withdraw := row.close
-		// in doubt: an answer that may have been acted on cannot be withdrawn
-		if row.close == nil && row.openQ == nil {
+		closeDoubt, withdraw := row.close, row.close
+		switch {
+		case row.close != nil:
+		case row.openQ == nil: // in doubt: an answer that may have been acted on cannot be withdrawn
 			withdraw = exists
+		default: // open: the question still waits, so there is no doubt to close
+			closeDoubt = exists
 		}
 		steps := []struct {
 			name string
@@ -121,9 +124,9 @@ func stepCases() []testCase {
 			}, stale},
 			{"release", func(x *fixture, k store.Key) error { return x.do(k, store.Release{Token: "t"}) }, row.release},
 			{"release by a stranger", func(x *fixture, k store.Key) error { return x.do(k, store.Release{Token: "x"}) }, stale},
-			{"close", func(x *fixture, k store.Key) error {
+			{"close a doubt", func(x *fixture, k store.Key) error {
 				return x.do(k, store.Close{PauseID: "p", Result: store.Result{EndKind: store.Doubtful}})
-			}, row.close},
+			}, closeDoubt},
 			{"withdraw", func(x *fixture, k store.Key) error {
 				return x.do(k, store.Close{PauseID: "p", Result: store.Result{EndKind: store.Withdrawn}})
 			}, withdraw},

@@ -175,6 +175,9 @@ func closePause(rec *store.Record, now time.Time, c store.Close) error {
 		return fmt.Errorf(textClaimed, store.ErrExists, pauseID)
 	case r.EndKind == store.Withdrawn && IsInDoubt(rec, now):
 		return fmt.Errorf(textInDoubt, store.ErrExists, pauseID)
+	case r.EndKind == store.Doubtful && rec.State == store.Open:
+		// the caller has loaded a claim whose lease had lapsed, and since then the claim was released
+		return fmt.Errorf(textOpen, store.ErrExists, pauseID)
 	}
 	r.Receipt, r.Next, r.SnapshotBytes = "", "", 0
 	if d := rec.Doubt; d != nil {

@@ -12,6 +12,7 @@ const (
 	textInDoubt          = "%w: %q is in doubt"
 	textTombstone        = "%w: only the tombstone of %q is left"
 	textClaimed          = "%w: %q is claimed"
+	textOpen             = "%w: %q is open, and no answer to it is in doubt"
 	textRunsGoOn         = "%w: %d runs of the thread go on without their clients"
 	textNoStep           = "store: no such step: %T"
 )
