@@ -56,7 +56,9 @@ func (t *thread) continuation() *agui.Continuation {
 	} else {
 		g.ChatOnlyReasons = append(g.ChatOnlyReasons, agui.NoInput)
 	}
-	if hasCredentials(t.request.http.Header) {
+	// The operator may have given the headers of user and tenant names that hasCredentials does not
+	// know.
+	if hasCredentials(t.request.http.Header) || t.principal.HasPrincipal() || t.principal.Tenant != "" {
 		g.ChatOnlyReasons = append(g.ChatOnlyReasons, agui.NoCredentials)
 	}
 	if len(in.Tools) > 0 {

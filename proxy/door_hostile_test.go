@@ -2,7 +2,13 @@ package proxy
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
+
+	"holdpoint/internal/agui"
+	"holdpoint/internal/principal"
+	"holdpoint/store"
 )
 
 // TestHeadersThatSayWhoSends: these headers say who sends a request. If the request that asked had
@@ -27,5 +33,46 @@ func TestHeadersThatSayWhoSends(t *testing.T) {
 		if hasCredentials(http.Header{name: {"v"}}) {
 			t.Errorf("%s counts", name)
 		}
+	}
+}
+
+// TestConfiguredHeadersThatSayWhoSends: the operator has configured the headers that name user and
+// tenant, and their names do not suggest it. Holdpoint does not keep these headers. So it must not
+// send the decision by itself: the backend would act without a user, or without a tenant.
+func TestConfiguredHeadersThatSayWhoSends(t *testing.T) {
+	peers, err := principal.ParsePeers("127.0.0.0/8;::1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range map[string]principal.Options{
+		"a user":   {PrincipalHeader: "X-Person", Keys: principal.Ring{[]byte(strings.Repeat("k", 32))}},
+		"a tenant": {TenantHeader: "X-Customer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o.Peers = peers
+			g := newRig(t, func(w http.ResponseWriter, _ *http.Request, _ int) { sendStream(w, streamOf(started, asks)) },
+				func(p *Options) { p.OtherDoors, p.Gate = &OtherDoors{KeepsInput: true}, principal.New(o) })
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.front.URL+"/", strings.NewReader(input("t", "r1", "")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header = http.Header{"Content-Type": {"application/json"}, "X-Person": {"ann"}, "X-Customer": {"acme"}}
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			page, err := g.store.List(t.Context(), store.Query{})
+			if err != nil || len(page.Rows) != 1 {
+				t.Fatal(page, err)
+			}
+			rec, err := g.store.Load(t.Context(), page.Rows[0].Key, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if why := g.h.ChatOnlyReasons(rec.Pause); !slices.Contains(why, agui.NoCredentials) {
+				t.Errorf("only the chat may send the decision because of %v", why)
+			}
+		})
 	}
 }
