@@ -230,6 +230,10 @@ func TestCommandsOfPages(t *testing.T) {
 	if after == nil {
 		t.Fatalf("audit verify prints %s", stdout)
 	}
+	y.replace = []string{"audit.jsonl.1 audit.jsonl", "audit.jsonl.2", `"t1"`, `"t"`}
+	if said := y.types("docs/audit.md", "grep"); !strings.Contains(said, `"by":`) {
+		t.Errorf("the lines of a thread do not say who decided at the desk:\n%s", said)
+	}
 	place, hash, _ := strings.Cut(head, ":")
 	number := fmt.Sprint(mustHex(t, hash[:13]))
 	y.replace = []string{"640:1b9e…", after[1], "1042:6f0c…", head, "1042 1953574953936755", place + " " + number}

@@ -43,8 +43,8 @@ func TestSizingIsMeasured(t *testing.T) {
 	}
 }
 
-// TestEachAlertHasItsRunbook: docs/operations.md must have exactly one section for each alert, in
-// the order of the alert rules.
+// TestEachAlertHasItsRunbook: docs/operations.md must have exactly one section for each alert, and
+// a row with its severity in the table of alerts, both in the order of the alert rules.
 func TestEachAlertHasItsRunbook(t *testing.T) {
 	var alerts, headings []string
 	for _, m := range regexp.MustCompile(`(?m)^ *- alert: (\w+)$`).FindAllStringSubmatch(read(t, "deploy/prometheus/rules.yaml"), -1) {
@@ -55,6 +55,16 @@ func TestEachAlertHasItsRunbook(t *testing.T) {
 	}
 	if len(alerts) < 8 || !slices.Equal(alerts, headings) {
 		t.Errorf("the alerts are\n%v\nthe runbook has\n%v", alerts, headings)
+	}
+	var rules, rows []string
+	for _, m := range regexp.MustCompile(`(?s)- alert: (\w+)\n.*?severity: (\w+)`).FindAllStringSubmatch(read(t, "deploy/prometheus/rules.yaml"), -1) {
+		rules = append(rules, m[1]+" "+m[2])
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\| \[(\w+)\]\(#\w+\) \| (\w+) \| .+ \|$`).FindAllStringSubmatch(section(t, "Metrics"), -1) {
+		rows = append(rows, m[1]+" "+m[2])
+	}
+	if !slices.Equal(rules, rows) {
+		t.Errorf("the alerts are\n%v\nthe table has\n%v", rules, rows)
 	}
 }
 

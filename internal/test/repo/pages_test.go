@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -104,8 +105,9 @@ const (
 )
 
 var (
-	linkedPage = regexp.MustCompile(`\]\(([\w-]+\.md)\)`)
-	linkedPart = regexp.MustCompile(`\]\(([\w-]*\.?m?d?)#([\w-]+)\)`)
+	linkedPage  = regexp.MustCompile(`\]\(([\w-]+\.md)\)`)
+	linkedPart  = regexp.MustCompile(`\]\(((?:[\w./-]+\.md)?)#([\w-]+)\)`)
+	questionRow = regexp.MustCompile(`^\| ([^|]+\?) \| ([^|]*\]\((?:[\w./-]+\.md)?#[\w-]+\)) \|$`)
 )
 
 // startSections returns the sections of the start page, by heading.
@@ -158,26 +160,33 @@ func TestPagesHaveAKind(t *testing.T) {
 }
 
 // TestQuestionsAreAnswered: the start page must have at least ten questions of operators and ten of
-// developers. Each section that answers a question must exist and fit on one screen.
+// developers. Each row is a question, and an answer that ends in a link to a section. Each section
+// that an answer names must exist and fit on one screen.
 func TestQuestionsAreAnswered(t *testing.T) {
 	for _, heading := range []string{"Questions of an operator", "Questions of an application's developer"} {
 		asked := 0
 		for line := range strings.Lines(startSections(t)[heading]) {
-			links := linkedPart.FindAllStringSubmatch(line, -1)
-			if len(links) > 0 {
-				asked++
+			line = strings.TrimSuffix(line, "\n")
+			if !strings.HasPrefix(line, "|") || line == "| question | answer |" || line == "|---|---|" {
+				continue
 			}
-			for _, m := range links {
-				path := startPage
+			row := questionRow.FindStringSubmatch(line)
+			if row == nil {
+				t.Errorf("%s: want a question, and an answer that ends in a link to a section: %s", startPage, line)
+				continue
+			}
+			asked++
+			for _, m := range linkedPart.FindAllStringSubmatch(row[2], -1) {
+				document := startPage
 				if m[1] != "" {
-					path = "docs/" + m[1]
+					document = path.Join("docs", m[1])
 				}
-				all := pages.Sections(read(t, path))
+				all := pages.Sections(read(t, document))
 				at := slices.IndexFunc(all, func(s pages.Section) bool { return s.Anchor == m[2] })
 				if at < 0 {
-					t.Errorf("%s: no heading for %s#%s", startPage, path, m[2])
+					t.Errorf("%s: no heading for %s#%s", startPage, document, m[2])
 				} else if n := all[at].Lines; n > screen {
-					t.Errorf("%s#%s has %d lines, want at most %d", path, m[2], n, screen)
+					t.Errorf("%s#%s has %d lines, want at most %d", document, m[2], n, screen)
 				}
 			}
 		}
