@@ -43,7 +43,7 @@ func (r *request) declaredCalls() map[string]bool {
 	for _, m := range r.input.Messages {
 		for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
 			if r.input.Declares(c.Get("function.name").Str) {
-				ids[c.Get("id").Str] = true
+				ids[agui.IDText(c.Get("id"))] = true
 			}
 		}
 	}

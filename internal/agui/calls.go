@@ -107,14 +107,9 @@ func (w *callCopies) object(begin int) int {
 	return c.End
 }
 
-// idIn returns the id in a JSON value. The result text reports whether the value is a string; it
-// may also be a number, because JavaScript uses numbers as ids too.
-func idIn(raw string) (id string, text bool) {
-	if raw[0] == '"' {
-		return Text(raw), true
-	}
-	return raw, false
-}
+// idIn returns the id in a JSON value (IDText). The result text reports whether the value is a
+// string.
+func idIn(raw string) (id string, text bool) { return callID(raw), raw[0] == '"' }
 
 // CallJSON returns a tool call in the form of the toolCalls of an assistant message. arguments is
 // the text of the call's arguments.

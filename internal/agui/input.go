@@ -56,7 +56,7 @@ func (m Message) CallIDs() []string {
 	}
 	var ids []string
 	for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
-		ids = append(ids, c.Get("id").Str)
+		ids = append(ids, IDText(c.Get("id")))
 	}
 	return ids
 }
@@ -260,8 +260,16 @@ func readMessage(text []byte, one Members) (m Message, length int) {
 		}
 	}
 	n := one.End()
-	m.ID, m.Role, m.ToolCallID, m.JSON = Text(id), Text(role), Text(call), text[:n:n]
+	m.ID, m.Role, m.ToolCallID, m.JSON = Text(id), Text(role), callID(call), text[:n:n]
 	return m, n
+}
+
+// callID returns IDText of the JSON value raw. It is fast for a string.
+func callID(raw string) string {
+	if raw == "" || raw[0] == '"' {
+		return Text(raw)
+	}
+	return IDText(gjson.Parse(raw))
 }
 
 // keepFirst sets kept to value if kept is "". So the first of several equal keys counts, as in a

@@ -111,6 +111,16 @@ func Text(raw string) string {
 	return gjson.Parse(raw).Str
 }
 
+// IDText returns the text of an id in JSON. An id is a string. Clients and backends in JavaScript
+// also use numbers, and such a number is the same id as its text. For any other value IDText returns
+// "".
+func IDText(id gjson.Result) string {
+	if id.Type == gjson.String || id.Type == gjson.Number {
+		return id.String()
+	}
+	return ""
+}
+
 // AppendText appends the text that Text returns for raw. raw must be valid JSON.
 func AppendText(dst []byte, raw string) []byte {
 	if raw == "" || raw[0] != '"' {

@@ -8,6 +8,29 @@ import (
 	"github.com/tidwall/gjson"
 )
 
+// TestIDText: a number is the same id as its text. A message and a copy of a call have the same id.
+func TestIDText(t *testing.T) {
+	for raw, want := range map[string]string{
+		`"c1"`: "c1", `"\u0063"`: "c", `7`: "7", `-7`: "-7", `7.0`: "7", `9007199254740993`: "9007199254740993",
+		`null`: "", `true`: "", `{"a":1}`: "", `["c1"]`: "", `""`: "",
+	} {
+		if got := IDText(gjson.Parse(raw)); got != want {
+			t.Errorf("%s: %q", raw, got)
+		}
+		m := ParseMessage([]byte(`{"role":"tool","toolCallId":` + raw + `}`))
+		if m.ToolCallID != want {
+			t.Errorf("a message with %s: %q", raw, m.ToolCallID)
+		}
+		copies := CallCopies(`{"id":`+raw+`,"function":{}}`, func(id string) bool { return id == want })
+		if want != "" && len(copies) != 1 {
+			t.Errorf("a call with %s: %v", raw, copies)
+		}
+	}
+	if id := IDText(gjson.Result{}); id != "" {
+		t.Errorf("a value that is missing: %q", id)
+	}
+}
+
 // FuzzMembers: Members must accept the same texts as gjson and encoding/json, and find the same
 // members as gjson.
 func FuzzMembers(f *testing.F) {

@@ -177,7 +177,7 @@ func withoutCredentials(ev agui.Event) agui.Event {
 	for _, m := range messages {
 		for _, c := range m.Get("toolCalls").Array() {
 			if c.Get("function.name").Str == requestCredential {
-				credentials[c.Get("id").Str] = true
+				credentials[agui.IDText(c.Get("id"))] = true
 			}
 		}
 	}
@@ -209,7 +209,7 @@ func withoutCredential(m gjson.Result, credentials map[string]bool) []byte {
 	}
 	// The calls may include one whose id is "". A message without a toolCallId answers that call
 	// only if it is a tool message.
-	if id := m.Get("toolCallId").Str; credentials[id] && (id != "" || m.Get("role").Str == "tool") {
+	if id := agui.IDText(m.Get("toolCallId")); credentials[id] && (id != "" || m.Get("role").Str == "tool") {
 		message = agui.SetString(message, "content", hiddenCredential)
 	}
 	return message

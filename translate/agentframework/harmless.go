@@ -101,7 +101,7 @@ func ownConfirms(list []agui.Message, in agui.RunInput) map[string]bool {
 	all := map[string]int{}
 	for _, m := range list {
 		for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
-			ids, names, args := kit.Texts(c, "id"), kit.Texts(c, "function", "name"), kit.Texts(c, "function", "arguments")
+			ids, names, args := kit.IDs(c, "id"), kit.Texts(c, "function", "name"), kit.Texts(c, "function", "arguments")
 			for _, id := range ids {
 				all[id]++
 			}
@@ -133,7 +133,7 @@ func confirmedBy(m agui.Message) string {
 		switch {
 		case k.Raw == `"id"` || k.Raw == `"role"`:
 		case k.Raw == `"toolCallId"` && call == "":
-			call = v.Str
+			call = agui.IDText(v)
 		case k.Raw == `"content"` && content == "":
 			content = v.Str
 		default:

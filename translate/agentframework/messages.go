@@ -12,7 +12,7 @@ import (
 func callsOf(m agui.Message) []agui.Call {
 	var list []agui.Call
 	for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
-		list = append(list, agui.Call{ID: c.Get("id").Str, Name: c.Get("function.name").Str, Args: c.Get("function.arguments").Str})
+		list = append(list, agui.Call{ID: agui.IDText(c.Get("id")), Name: c.Get("function.name").Str, Args: c.Get("function.arguments").Str})
 	}
 	return list
 }
@@ -48,7 +48,7 @@ func withArguments(m agui.Message, asked func(call string) (ask, bool)) agui.Mes
 	list := make([]json.RawMessage, len(calls))
 	for n, c := range calls {
 		list[n] = json.RawMessage(c.Raw)
-		a, ok := asked(c.Get("id").Str)
+		a, ok := asked(agui.IDText(c.Get("id")))
 		if !ok || len(a.Args) == 0 || string(agui.Canonical([]byte(c.Get("function.arguments").Str))) == string(agui.Canonical([]byte(a.arguments()))) {
 			continue
 		}

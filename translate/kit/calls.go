@@ -46,11 +46,11 @@ func EditCalls(m agui.Message, edit func(gjson.Result) json.RawMessage) (agui.Me
 	return agui.ParseMessage(append(out, '}')), true
 }
 
-// MessageWithoutCalls returns the message without the calls in removed. It returns false if the
-// message has neither calls nor content afterwards.
+// MessageWithoutCalls returns the message without the calls in removed. The id "" stands for calls
+// that have no id. It returns false if the message has neither calls nor content afterwards.
 func MessageWithoutCalls(m agui.Message, removed map[string]bool) (agui.Message, bool) {
 	return EditCalls(m, func(c gjson.Result) json.RawMessage {
-		if slices.ContainsFunc(ValuesAt(c, "id"), func(id gjson.Result) bool { return removed[id.Str] }) {
+		if slices.ContainsFunc(IDsOrNone(c, "id"), func(id string) bool { return removed[id] }) {
 			return nil
 		}
 		return json.RawMessage(c.Raw)

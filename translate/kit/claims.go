@@ -21,7 +21,8 @@ type claimedCall struct {
 	own bool // the request declares the tool under every name in the call
 }
 
-// ClaimsOf returns the ClaimedCalls of a request. It reads keys in any spelling.
+// ClaimsOf returns the ClaimedCalls of a request. It reads keys in any spelling. All calls without
+// an id have the id "", and none of them belongs to the client.
 func ClaimsOf(in agui.RunInput) *ClaimedCalls {
 	tools := make(map[string]bool, len(in.Tools))
 	for _, tool := range in.Tools {
@@ -35,8 +36,8 @@ func ClaimsOf(in agui.RunInput) *ClaimedCalls {
 		for _, c := range Calls(gjson.ParseBytes(m.JSON)) {
 			names := Texts(c, "function", "name")
 			own := len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !tools[name] })
-			for _, id := range Members(c, "id") {
-				claims.add(id.String(), claimedCall{at, own})
+			for _, id := range IDsOrNone(c, "id") {
+				claims.add(id, claimedCall{at, own && id != ""})
 			}
 		}
 	}
@@ -79,9 +80,7 @@ func (c *ClaimedCalls) OwnBefore(at int, id string) bool {
 func AnsweredCalls(m gjson.Result) []string {
 	var calls []string
 	for _, name := range []string{"toolCallId", "actionExecutionId"} {
-		for _, id := range Members(m, name) {
-			calls = append(calls, id.String())
-		}
+		calls = append(calls, IDs(m, name)...)
 	}
 	if len(calls) == 0 {
 		return []string{""}

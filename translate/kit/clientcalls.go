@@ -45,7 +45,7 @@ func ClientCalls(r *translate.Request) []string {
 			continue
 		}
 		for _, c := range slices.Backward(Calls(gjson.ParseBytes(m.JSON))) {
-			ids, names := Texts(c, "id"), Texts(c, "function", "name")
+			ids, names := IDs(c, "id"), Texts(c, "function", "name")
 			if len(ids) != 1 || len(names) != 1 || known[ids[0]] {
 				continue
 			}
@@ -100,7 +100,7 @@ func lastResults(list []agui.Message, calls []string) map[string]agui.Message {
 		case m.Plain:
 		default:
 			for _, c := range Calls(gjson.ParseBytes(m.JSON)) {
-				for _, id := range Texts(c, "id") {
+				for _, id := range IDs(c, "id") {
 					delete(wanted, id)
 				}
 			}
@@ -162,7 +162,7 @@ func CallIDs(m agui.Message) []string {
 	}
 	var ids []string
 	for _, c := range Calls(gjson.ParseBytes(m.JSON)) {
-		ids = append(ids, Texts(c, "id")...)
+		ids = append(ids, IDs(c, "id")...)
 	}
 	return ids
 }

@@ -35,7 +35,7 @@ func Continues(in agui.RunInput) bool {
 		}
 		for _, c := range Calls(agui.View(m.JSON)) {
 			if slices.ContainsFunc(Texts(c, "function", "name"), func(name string) bool { return tools[name] }) {
-				for _, id := range Texts(c, "id") {
+				for _, id := range IDs(c, "id") {
 					own[id] = true
 				}
 			}
@@ -122,7 +122,8 @@ func resultID(m gjson.Result) (id string, ok bool) {
 		case k.Str == "role":
 			role = v.Str
 		case strings.EqualFold(k.Str, "toolCallId") && len(k.Str) == len("toolCallId"):
-			id, ok = v.Str, v.Type == gjson.String
+			id = agui.IDText(v)
+			ok = id != ""
 		}
 		return true
 	})
@@ -132,7 +133,7 @@ func resultID(m gjson.Result) (id string, ok bool) {
 // callIn returns the call that the JSON c contains. single is true if the call has exactly one id
 // and one name, and at most one value of arguments.
 func callIn(c gjson.Result) (call agui.Call, single bool) {
-	ids, names, args := Texts(c, "id"), Texts(c, "function", "name"), ValuesAt(c, "function", "arguments")
+	ids, names, args := IDs(c, "id"), Texts(c, "function", "name"), ValuesAt(c, "function", "arguments")
 	if len(ids) == 1 {
 		call.ID = ids[0]
 	}

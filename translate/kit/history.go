@@ -148,7 +148,7 @@ func (h *History) asked() map[int][]string {
 			continue
 		}
 		for _, c := range Calls(gjson.ParseBytes(m.JSON)) {
-			for _, id := range Texts(c, "id") {
+			for _, id := range IDs(c, "id") {
 				if of := (callAt{n, id}); h.calls[id] && !noted[of] {
 					at[n], noted[of] = append(at[n], id), true
 				}
@@ -207,8 +207,7 @@ func (h *History) chooseReplies(asked map[int][]string, last map[string]int, rep
 // key is repeated, it considers all values, because one backend reads the first value and another
 // the last.
 func isOn(m agui.Message, calls map[string]bool) bool {
-	ids := Members(gjson.ParseBytes(m.JSON), "toolCallId")
-	return slices.ContainsFunc(ids, func(id gjson.Result) bool { return id.Str != "" && calls[id.Str] })
+	return slices.ContainsFunc(IDs(gjson.ParseBytes(m.JSON), "toolCallId"), func(id string) bool { return calls[id] })
 }
 
 // WithoutResultsOf returns the list without the messages that answer the calls. It reads keys in
@@ -229,7 +228,7 @@ func holdsCalls(list []agui.Message, calls map[string]bool) bool {
 	held := map[string]bool{}
 	for _, m := range list {
 		for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
-			held[c.Get("id").Str] = true
+			held[agui.IDText(c.Get("id"))] = true
 		}
 	}
 	for id := range calls {

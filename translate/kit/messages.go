@@ -158,7 +158,7 @@ func WithoutDangling(in agui.RunInput, goes func(DanglingCall) bool) agui.RunInp
 		object := gjson.ParseBytes(m.JSON)
 		gone := map[string]bool{}
 		for _, c := range Calls(object) {
-			d := DanglingCall{ID: first(c, "id").Str, Name: first(first(c, "function"), "name").Str, Abandoned: user}
+			d := DanglingCall{ID: agui.IDText(first(c, "id")), Name: first(first(c, "function"), "name").Str, Abandoned: user}
 			if !results[d.ID] && goes(d) {
 				gone[d.ID] = true
 			}
@@ -166,7 +166,7 @@ func WithoutDangling(in agui.RunInput, goes func(DanglingCall) bool) agui.RunInp
 		}
 		switch {
 		case IsTool(object):
-			results[first(object, "toolCallId").Str] = true
+			results[agui.IDText(first(object, "toolCallId"))] = true
 		case m.Role == "user":
 			user = true
 		}

@@ -36,7 +36,7 @@ func ResultsAfterCalls(list []agui.Message) []agui.Message {
 			results[end], behind[n] = append(results[end], n), true
 		}
 		for _, c := range calls[n] {
-			turn[c.Get("id").Str] = ends[n]
+			turn[agui.IDText(c.Get("id"))] = ends[n]
 		}
 	}
 	sorted := make([]agui.Message, 0, len(list))

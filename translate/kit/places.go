@@ -40,7 +40,7 @@ func (p *Places) Answers(at int) bool {
 			if p.calls == nil {
 				p.calls = map[string]bool{}
 			}
-			p.calls[call.Get("id").Str] = true
+			p.calls[agui.IDText(call.Get("id"))] = true
 		}
 	}
 	id := p.list[at].ToolCallID

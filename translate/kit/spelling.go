@@ -24,6 +24,25 @@ func Texts(object gjson.Result, path ...string) []string {
 	return out
 }
 
+// IDs returns the ids at a path of names: the texts of those values of ValuesAt that are ids
+// (agui.IDText). IDsOrNone returns one "" if there is no id.
+func IDs(object gjson.Result, path ...string) []string {
+	var out []string
+	for _, v := range ValuesAt(object, path...) {
+		if id := agui.IDText(v); id != "" {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+func IDsOrNone(object gjson.Result, path ...string) []string {
+	if ids := IDs(object, path...); len(ids) > 0 {
+		return ids
+	}
+	return []string{""}
+}
+
 // IsTool reports whether a message has the role tool, in any spelling.
 func IsTool(m gjson.Result) bool {
 	is := false

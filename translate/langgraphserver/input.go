@@ -45,7 +45,7 @@ func newMessages(messages []agui.Message, s state) (list []json.RawMessage, sent
 				return nil, nil, agui.Errorf(agui.MessagesNotTaken, textEdited, agui.Shorten(m.ID))
 			}
 			continue
-		case m.Role == "tool" && answered[v.Get("toolCallId").Str]:
+		case m.Role == "tool" && answered[m.ToolCallID]:
 			// Clients give results ids of their own, so the id of the call is compared instead.
 			continue
 		}
@@ -96,7 +96,7 @@ func toLangChain(m agui.Message, v gjson.Result, reasoning []json.RawMessage) js
 		}
 		var calls []json.RawMessage
 		for _, c := range v.Get("toolCalls").Array() {
-			one := kit.AppendText(kit.AppendText([]byte{'{'}, "id", c.Get("id").Str), "name", c.Get("function.name").Str)
+			one := kit.AppendText(kit.AppendText([]byte{'{'}, "id", agui.IDText(c.Get("id"))), "name", c.Get("function.name").Str)
 			args := c.Get("function.arguments").Str
 			if !agui.ValidJSON([]byte(args)) || !gjson.Parse(args).IsObject() {
 				args = "{}"
@@ -109,7 +109,7 @@ func toLangChain(m agui.Message, v gjson.Result, reasoning []json.RawMessage) js
 		o = kit.AppendText(kit.AppendText(o, "type", "system"), "content", kit.PlainText(content))
 	case "tool":
 		o = kit.AppendText(kit.AppendText(o, "type", "tool"), "content", kit.PlainText(content))
-		o = kit.AppendText(o, "tool_call_id", v.Get("toolCallId").Str)
+		o = kit.AppendText(o, "tool_call_id", m.ToolCallID)
 		status := "success"
 		if e := v.Get("error"); e.Exists() && e.Type != gjson.Null && e.Str != "" {
 			status = "error"

@@ -28,7 +28,7 @@ func readHistory(list []agui.Message) *history {
 	for _, m := range list {
 		for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
 			_, synthetic := h.ask(c)
-			for _, id := range kit.Texts(c, "id") {
+			for _, id := range kit.IDs(c, "id") {
 				if synthetic {
 					h.asked[id] = true
 				} else {
@@ -39,7 +39,7 @@ func readHistory(list []agui.Message) *history {
 	}
 	for _, m := range list {
 		if object := gjson.ParseBytes(m.JSON); kit.IsTool(object) && !h.answers(object) {
-			for _, id := range kit.Texts(object, "toolCallId") {
+			for _, id := range kit.IDs(object, "toolCallId") {
 				h.results[id] = true
 			}
 		}
@@ -69,7 +69,7 @@ func (h *history) ask(c gjson.Result) (ask, bool) {
 // answers reports whether m is a tool message that answers a synthetic call, and not the function's
 // result.
 func (h *history) answers(m gjson.Result) bool {
-	if !slices.ContainsFunc(kit.Texts(m, "toolCallId"), func(id string) bool { return h.asked[id] }) {
+	if !slices.ContainsFunc(kit.IDs(m, "toolCallId"), func(id string) bool { return h.asked[id] }) {
 		return false
 	}
 	return slices.ContainsFunc(kit.ValuesAt(m, "content"), func(content gjson.Result) bool {
@@ -94,7 +94,7 @@ func cleanHistory(list []agui.Message, goes func(kit.DanglingCall) bool) (out []
 		}
 		edited, ok := kit.EditCalls(m, func(c gjson.Result) json.RawMessage {
 			if a, synthetic := h.ask(c); synthetic {
-				return h.exchange(kit.Texts(c, "id"), a, renamed)
+				return h.exchange(kit.IDs(c, "id"), a, renamed)
 			}
 			return json.RawMessage(c.Raw)
 		})
@@ -134,7 +134,7 @@ func asShown(list []agui.Message, hides func(function string) bool) []agui.Messa
 		}
 		m, ok := kit.EditCalls(m, func(c gjson.Result) json.RawMessage {
 			a, synthetic := h.ask(c)
-			ids := kit.Texts(c, "id")
+			ids := kit.IDs(c, "id")
 			switch {
 			case !synthetic:
 				return json.RawMessage(c.Raw)

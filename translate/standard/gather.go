@@ -35,7 +35,7 @@ func gatherCalls(p agui.Pause, list []agui.Message) ([]agui.Message, bool) {
 			continue
 		}
 		for _, c := range kit.Calls(gjson.ParseBytes(m.JSON)) {
-			if id := c.Get("id").Str; open[id] {
+			if id := agui.IDText(c.Get("id")); open[id] {
 				sent[id], behind = c.Raw, false
 			}
 		}

@@ -95,7 +95,7 @@ func (l Listener) EndAgain(result *store.Result, messages json.RawMessage) []agu
 		m := agui.ParseMessage(json.RawMessage(one.Raw))
 		asked := p.HasMessage(agui.NewSeenMessage(m))
 		for _, c := range one.Get("toolCalls").Array() {
-			id := c.Get("id").Str
+			id := agui.IDText(c.Get("id"))
 			if !calls[id] && (!asked || lacks(id)) {
 				lacking[id] = agui.Call{ID: id, Name: c.Get("function.name").Str, Args: c.Get("function.arguments").Str, Parent: m.ID}
 			}

@@ -101,7 +101,7 @@ func callsIn(list []agui.Message) map[string]bool {
 // addCalls adds the ids of the calls of a message.
 func addCalls(ids map[string]bool, m *agui.Message) {
 	for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
-		ids[c.Get("id").Str] = true
+		ids[agui.IDText(c.Get("id"))] = true
 	}
 }
 

@@ -95,7 +95,7 @@ func (v *View) recordedCalls(wantedIDs map[string]bool) map[string]recordedCall 
 		list := gjson.ParseBytes(messages).Array()
 		for _, m := range slices.Backward(list) {
 			for _, c := range m.Get("toolCalls").Array() {
-				id := c.Get("id").Str
+				id := agui.IDText(c.Get("id"))
 				if _, is := known[id]; wantedIDs[id] && !is {
 					known[id] = recordedCall{id, m.Get("id").Str, json.RawMessage(c.Raw)}
 				}

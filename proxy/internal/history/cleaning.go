@@ -156,7 +156,7 @@ func (c *cleaning) countByCall(list []agui.Message) {
 			c.callOf[n] = of
 		} else if !m.Plain {
 			for _, one := range kit.Calls(agui.View(m.JSON)) {
-				last[one.Get("id").Str] = n
+				last[agui.IDText(one.Get("id"))] = n
 			}
 		}
 	}

@@ -78,7 +78,7 @@ func WantedCalls(in *agui.RunInput, rec *store.Record, replies Replies, answers 
 			continue
 		}
 		for _, c := range kit.Calls(agui.View(m.JSON)) {
-			id := c.Get("id").Str
+			id := agui.IDText(c.Get("id"))
 			follows, decided := wanted[id]
 			if id == "" || !decided && !(native && !results[id]) || len(list) >= most {
 				continue

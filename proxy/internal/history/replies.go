@@ -145,7 +145,7 @@ func (v *View) toldAnswerMessages() map[string]bool {
 			calls[i.ToolCallID()] = true
 		}
 		agui.View(v.endedMessages(result)).ForEach(func(_, m gjson.Result) bool {
-			if call := m.Get("toolCallId").Str; call != "" && calls[call] {
+			if call := agui.IDText(m.Get("toolCallId")); call != "" && calls[call] {
 				set[string(agui.Canonical([]byte(m.Raw)))] = true
 			}
 			return true

@@ -129,7 +129,7 @@ func (v *View) withoutOwnResults(list []agui.Message, pauses []*agui.Pause) []ag
 		if !m.Plain {
 			// accepts any spelling of keys, as WithoutOpenCalls does
 			for _, c := range kit.Calls(agui.View(m.JSON)) {
-				for _, id := range kit.Texts(c, "id") {
+				for _, id := range kit.IDs(c, "id") {
 					holders[id] = len(in.Messages)
 				}
 			}

@@ -88,7 +88,7 @@ func WithAnswers(list []json.RawMessage, request []agui.Message, onlyAnswers fun
 			continue
 		}
 		for _, call := range gjson.GetBytes(raw, "toolCalls").Array() {
-			places[call.Get("id").Str] = n
+			places[agui.IDText(call.Get("id"))] = n
 		}
 	}
 	after := map[int][]json.RawMessage{} // maps an index to the messages to insert after it

@@ -50,7 +50,7 @@ func (s *StreamCalls) NoteSnapshot(ev agui.Event, received *agui.RunInput) {
 	}
 	var claims *kit.ClaimedCalls // nil until needed
 	for _, c := range last.Get("toolCalls").Array() {
-		id, name := c.Get("id").Str, c.Get("function.name").Str
+		id, name := agui.IDText(c.Get("id")), c.Get("function.name").Str
 		if !received.Declares(name) || slices.ContainsFunc(*s, func(o StreamCall) bool { return o.ID == id }) {
 			continue
 		}

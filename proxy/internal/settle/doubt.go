@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/tidwall/gjson"
-
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
 	"holdpoint/translate/kit"
@@ -42,6 +40,6 @@ func (f *Facts) hasResult(i *agui.Interrupt) bool {
 // broughtResult reports whether the client's messages have a result of the call with the given id.
 func (f *Facts) broughtResult(call string) bool {
 	return slices.ContainsFunc(f.ClientMessages, func(m agui.Message) bool {
-		return m.Role == "tool" && gjson.GetBytes(m.JSON, "toolCallId").Str == call
+		return m.Role == "tool" && m.ToolCallID == call
 	})
 }

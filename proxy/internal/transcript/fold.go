@@ -83,7 +83,7 @@ func (t *Transcript) addMessage(m agui.Message) {
 		t.byID[m.ID] = msg
 	}
 	for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
-		id := c.Get("id").Str
+		id := agui.IDText(c.Get("id"))
 		if known := t.callByID[id]; known != nil {
 			msg.calls = append(msg.calls, known)
 			if known.message == nil { // the snapshot replaces the call that the client has

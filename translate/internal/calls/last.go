@@ -111,8 +111,8 @@ func (p *Plain) withoutEarlier(in agui.RunInput, list []agui.Message, only map[s
 			if owners == nil {
 				owners = p.ownersOf(in, true)
 			}
-			for _, id := range kit.Members(m, "toolCallId") {
-				if call := id.String(); owners[call] == Asks && (only == nil || only[call]) {
+			for _, call := range kit.IDsOrNone(m, "toolCallId") {
+				if owners[call] == Asks && (only == nil || only[call]) {
 					gone[call] = true
 				}
 			}

@@ -72,7 +72,7 @@ func Text(payload gjson.Result) string {
 // on record. Backends read keys in upper or lower case, and use the last of two equal keys. If only
 // the backend would read the message as a decision, it is not an answer.
 func (p *Plain) judge(one *translate.Reply, m *ToolMessage) {
-	one.Unclear, one.TooLate, one.Keep = m.verdict == yesno.Unclear || len(m.calls) == 0, !m.Last, !m.Last
+	one.Unclear, one.TooLate, one.Keep = m.verdict == yesno.Unclear || m.calls[0] == "", !m.Last, !m.Last
 	one.Calls = m.calls // a backend may read the message as an answer to each of them
 	if one.Unclear {
 		one.CallID = ""
@@ -126,7 +126,7 @@ func (p *Plain) decision(m gjson.Result) yesno.Verdict {
 		}
 	}
 	plain := len(contents) == 1 && m.Get("content").Exists() && m.Get("role").Str == "tool" &&
-		len(kit.Members(m, "role")) == 1 && len(kit.Members(m, "toolCallId")) == 1 && m.Get("toolCallId").Exists()
+		len(kit.Members(m, "role")) == 1 && namesOneCall(m)
 	if is != yesno.Nothing && !plain {
 		return yesno.Unclear
 	}

@@ -29,7 +29,7 @@ const (
 )
 
 // owners has the owner of each call in a history, by the id of the call. If an id belongs to
-// several calls, the greatest Owner counts.
+// several calls, the greatest Owner counts. All calls without an id have the id "".
 type owners map[string]Owner
 
 // ownersOf returns the owners of the calls in the history. It reads keys in any spelling, because a
@@ -58,11 +58,11 @@ func (t *Table) ownersOf(in agui.RunInput, known bool) owners {
 			if len(names) == 0 {
 				names = []string{""}
 			}
-			for _, id := range kit.Members(c, "id") {
+			for _, id := range kit.IDsOrNone(c, "id") {
 				for _, name := range names {
 					is := owner(name)
-					if before, has := list[id.String()]; !has && known || is > before {
-						list[id.String()] = is
+					if before, has := list[id]; !has && known || is > before {
+						list[id] = is
 					}
 				}
 			}
@@ -84,7 +84,7 @@ type ToolMessage struct {
 	// Decides is the result of Table.Reads for this message.
 	Decides bool
 
-	calls        []string // ids of the calls that the message may answer
+	calls        []string // ids of the calls that the message may answer; one "" if it names none
 	dialectKnown bool     // the backend is known to speak the dialect
 	verdict      yesno.Verdict
 }
@@ -133,19 +133,12 @@ func (t *Table) replies(in agui.RunInput, known bool, strays iter.Seq[translate.
 			if read.Decides = t.reads(&read); anywhere && !read.Decides {
 				continue
 			}
-			ids := kit.Members(object, "toolCallId")
-			for _, id := range ids {
-				read.calls = append(read.calls, id.String())
-			}
-			plain := m.Role == "tool" && len(ids) == 1 && len(read.Contents) == 1 && len(kit.Members(object, "role")) == 1 &&
-				object.Get("toolCallId").Exists() && object.Get("content").Type == gjson.String &&
+			// a backend may read a message without an id as the answer to any open question
+			read.calls = kit.IDsOrNone(object, "toolCallId")
+			plain := m.Role == "tool" && namesOneCall(object) && len(read.Contents) == 1 && len(kit.Members(object, "role")) == 1 &&
+				object.Get("content").Type == gjson.String &&
 				(t.DenialError == "" || len(kit.Members(object, "error")) == 0)
-			named := read.calls
-			if anywhere && len(named) == 0 {
-				// a backend may read the message as the answer to any open question
-				named = []string{""}
-			}
-			for _, call := range named {
+			for _, call := range read.calls {
 				owner, held := owners()[call]
 				if !known && !anywhere && owner <= Others {
 					continue
@@ -168,6 +161,11 @@ func (t *Table) replies(in agui.RunInput, known bool, strays iter.Seq[translate.
 			}
 		}
 	}
+}
+
+// namesOneCall reports whether every backend reads the same call in a tool message.
+func namesOneCall(m gjson.Result) bool {
+	return len(kit.Members(m, "toolCallId")) == 1 && agui.IDText(m.Get("toolCallId")) != ""
 }
 
 // lastTools returns the index of the first of the tool messages at the end of the list.

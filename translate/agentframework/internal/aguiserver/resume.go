@@ -262,7 +262,7 @@ func continuesCall(in agui.RunInput) bool {
 		}
 		for _, c := range gjson.GetBytes(m.JSON, "toolCalls").Array() {
 			if in.Declares(c.Get("function.name").Str) {
-				own[c.Get("id").Str] = true
+				own[agui.IDText(c.Get("id"))] = true
 			}
 		}
 	}
