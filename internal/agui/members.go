@@ -112,8 +112,7 @@ func Text(raw string) string {
 }
 
 // IDText returns the text of an id in JSON. An id is a string. Clients and backends in JavaScript
-// also use numbers, and such a number is the same id as its text. For any other value IDText returns
-// "".
+// also use numbers, and such a number is the same id as its text. Any other value has the text "".
 func IDText(id gjson.Result) string {
 	if id.Type == gjson.String || id.Type == gjson.Number {
 		return id.String()

@@ -22,12 +22,20 @@ import (
 // Replies yields each tool message, because a workflow reads any text as the answer to its request.
 // The package proxy ignores replies that name no question. If the route is known to speak this
 // dialect, a decision on a call counts as an answer even if no question is on record, unless the
-// request declares the call's tool.
+// request declares the call's tool. If a user's message follows the decision, Replies leaves the
+// message to Begin, which changes it so that the backend does not read a decision. The message may
+// be the result of a tool, and the model must not lose it.
 func (*Dialect) Replies(in agui.RunInput, detectedDialect string) iter.Seq[translate.Reply] {
 	return func(yield func(translate.Reply) bool) {
 		last := len(in.Messages)
 		for last > 0 && in.Messages[last-1].Role != "assistant" {
 			last--
+		}
+		words := last
+		for at := last; at < len(in.Messages); at++ {
+			if in.Messages[at].Role == "user" {
+				words = at
+			}
 		}
 		native := microsoft.Approvals(in, detectedDialect == Name)
 		if detectedDialect == Name {
@@ -43,7 +51,7 @@ func (*Dialect) Replies(in agui.RunInput, detectedDialect string) iter.Seq[trans
 				continue
 			}
 			one := translate.Reply{Dialect: Name, At: at, Key: m.ToolCallID, TooLate: at < last, Replaces: true}
-			if detectedDialect == Name && !one.TooLate && isDecision(gjson.GetBytes(m.JSON, "content"), nil) {
+			if detectedDialect == Name && at >= words && isDecision(gjson.GetBytes(m.JSON, "content"), nil) {
 				if claims == nil {
 					claims = kit.ClaimsOf(in)
 				}
