@@ -141,6 +141,9 @@ func (j *judge) decisions(rec store.Record, who door.Decider, words []door.Decis
 		entries[n] = agui.ResumeEntry{InterruptID: w.Question, Status: w.Status, Payload: w.Payload}
 	}
 	in := j.request.input.WithResume(entries)
+	if agui.TooDeep(in.Raw) { // a chat could not send this answer either
+		return nil, agui.Errorf(agui.InvalidPayload, textAnswerTooDeep, agui.MaxDepth)
+	}
 	j.request.input = &in
 	j.nextAttempt()
 	j.record = rec

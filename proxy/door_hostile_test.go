@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -75,4 +76,22 @@ func TestConfiguredHeadersThatSayWhoSends(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDecisionNestedTooDeep: the value of a decision is nested deeper than the value of a chat's
+// answer may be. It must be refused, because the backend and the store read less deep. The question
+// must stay open.
+func TestDecisionNestedTooDeep(t *testing.T) {
+	d := newDeskRig(t, nil)
+	for _, levels := range []int{agui.MaxDepth, 9998} {
+		err := d.decides(d.says("y", strings.Repeat("[", levels)+strings.Repeat("]", levels)))
+		if refused := (*agui.RunError)(nil); !errors.As(err, &refused) || refused.Code != agui.InvalidPayload {
+			t.Errorf("%d levels: %v", levels, err)
+		}
+	}
+	if rec := d.record(); rec.State != store.Open || len(rec.Pause.Decisions) != 0 {
+		t.Errorf("the record is %q with %d decisions", rec.State, len(rec.Pause.Decisions))
+	}
+	const most = 900
+	d.decide(d.says("y", strings.Repeat("[", most)+strings.Repeat("]", most)))
 }

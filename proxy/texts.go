@@ -27,6 +27,7 @@ const (
 	textOtherOpen      = "the run asks a question, but another question of this thread is open"
 	textLeftResume     = "the client left while a resume of this thread was running"
 	textInputUnread    = "the saved input of the run cannot be read: %v"
+	textAnswerTooDeep  = "the answer is nested deeper than %d levels"
 	textPathUnread     = "the saved path of the run cannot be read"
 	textPathNoRun      = "no run can be sent to the saved path"
 	textStoreFull      = "the run asks a question, and the store has no room for it: too many questions are open (HOLDPOINT_STORE_ENTRIES, HOLDPOINT_STORE_BYTES)"

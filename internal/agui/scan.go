@@ -34,14 +34,17 @@ func ValidText(s string) bool {
 }
 
 // TooDeep reports whether b is nested deeper than MaxDepth.
-func TooDeep(b []byte) bool {
+func TooDeep(b []byte) bool { return DeeperThan(b, MaxDepth) }
+
+// DeeperThan reports whether the objects and arrays in b are nested deeper than the number levels.
+func DeeperThan(b []byte, levels int) bool {
 	depth := 0
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
 		case '"':
 			i = endOfString(b, i+1)
 		case '{', '[':
-			if depth++; depth > MaxDepth {
+			if depth++; depth > levels {
 				return true
 			}
 		case '}', ']':

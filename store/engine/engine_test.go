@@ -563,3 +563,21 @@ func TestClockThatGoesBack(t *testing.T) {
 		want(store.InDoubt, 0)
 	}
 }
+
+// TestRecordThatCouldNotBeRead: encoding/json writes more nested values than it reads. A step that
+// would write such a record must fail, because otherwise no later step could read the record.
+func TestRecordThatCouldNotBeRead(t *testing.T) {
+	// a payload is four levels deep in the body of a record: body, pause, list of decisions, decision
+	for levels, fits := range map[int]bool{maxDepth - 4: true, maxDepth - 3: false} {
+		u := newUnder(t, Options{})
+		u.must(t, storetest.Do(t.Context(), u, "k", store.Ask{Pause: asking("p")}))
+		payload := json.RawMessage(strings.Repeat("[", levels) + strings.Repeat("]", levels))
+		err := storetest.Do(t.Context(), u, "k", store.Decide{PauseID: "p", Decisions: []agui.Decision{{Question: "p~1", Payload: payload, Digest: "d"}}})
+		if (err == nil) != fits || store.IsAnswer(err) {
+			t.Errorf("%d levels: %v", levels, err)
+		}
+		if rec, err := u.Load(t.Context(), "k", ""); err != nil || rec.State != store.Open || (len(rec.Pause.Decisions) == 1) != fits {
+			t.Errorf("%d levels: the record is %q, %v", levels, rec.State, err)
+		}
+	}
+}

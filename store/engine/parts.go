@@ -141,10 +141,18 @@ func (s *Store) sealBody(key store.Key, o *openedRow) ([]byte, error) {
 	return s.keys.Load().seal(sealContext(key, "body", strconv.FormatInt(o.bodyAt, 10)), plain)
 }
 
+// maxDepth is how deep encoding/json reads nested values. When it writes, it applies this limit to
+// each json.RawMessage alone. So it writes records that it cannot read.
+const maxDepth = 10_000
+
 // encode encodes a part of a record. It does not use json.Marshal, because that escapes HTML
-// characters and would change the bytes of JSON in the record.
+// characters and would change the bytes of JSON in the record. It returns an error if decode could
+// not read the text.
 func encode(part any) ([]byte, error) {
 	text, err := agui.Marshal(part)
+	if err == nil && len(text) > 2*maxDepth && agui.DeeperThan(text, maxDepth) {
+		err = fmt.Errorf(textNestedTooDeep, maxDepth)
+	}
 	if err != nil {
 		return nil, fmt.Errorf(textNotWritten, err)
 	}

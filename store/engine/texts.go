@@ -41,6 +41,7 @@ const (
 	textBehindRecord  = "store: the record is damaged: more bytes follow it"
 	textRecordNotJSON = "store: the record is damaged: it is not valid JSON"
 	textNotWritten    = "store: a record cannot be written: %w"
+	textNestedTooDeep = "it is nested deeper than %d levels"
 	textNotTried      = "the server was not asked yet"
 	textNotThere      = "the store is not there yet: %w"
 	textPartMissing   = "store: the record is damaged: a part of it is missing"

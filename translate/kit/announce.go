@@ -67,9 +67,17 @@ func ParseText(value gjson.Result) gjson.Result {
 	if value.Type != gjson.String {
 		return value
 	}
-	text := strings.TrimLeft(value.Str, " \t\r\n")
-	if (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")) && agui.ValidJSON([]byte(text)) {
+	if text := strings.TrimLeft(value.Str, jsonSpace); beginsJSON(text) && agui.ValidJSON([]byte(text)) {
 		return gjson.Parse(text)
 	}
 	return value
+}
+
+// jsonSpace is the white space of JSON.
+const jsonSpace = " \t\r\n"
+
+// beginsJSON reports whether a text begins like a JSON object or array.
+func beginsJSON(text string) bool {
+	text = strings.TrimLeft(text, jsonSpace)
+	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")
 }

@@ -2,6 +2,7 @@ package kit
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -101,13 +102,21 @@ func first(object gjson.Result, name string) gjson.Result {
 }
 
 // CheckText returns an error if value is a string that contains JSON with a repeated key. It
-// returns nil for any other string, because a plain text has no keys.
+// returns nil for any other string, because a plain text has no keys. There is one exception: JSON
+// that is nested deeper than agui.MaxDepth is an error too. Holdpoint does not read it, but some
+// backends do.
 func CheckText(value gjson.Result, place agui.KeyPlace) error {
-	parsed := ParseText(value)
-	if value.Type != gjson.String || parsed.Type == gjson.String {
+	if value.Type != gjson.String {
 		return nil
 	}
-	return agui.CheckKeysIn(parsed.Raw, place)
+	parsed := ParseText(value)
+	switch {
+	case parsed.Type != gjson.String:
+		return agui.CheckKeysIn(parsed.Raw, place)
+	case beginsJSON(value.Str) && agui.TooDeep([]byte(value.Str)):
+		return fmt.Errorf(textTooDeep, agui.MaxDepth)
+	}
+	return nil
 }
 
 // MayContain reports whether a lower-case word may appear in the JSON, in upper or lower case or

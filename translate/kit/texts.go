@@ -11,6 +11,7 @@ const (
 		"and the backend accepts an answer without an id, so this answer could count for the other question. Deny or cancel it: the next message then shows the question that is open"
 	textTwinIDs         = "two open interrupts have one id at the backend (%q): only the same answer can be given to both"
 	textStateUnreadable = "the stored state of the open question cannot be read"
+	textTooDeep         = "JSON is nested deeper than %d levels"
 	textNoEdits         = "payload for interrupt %q edits the arguments (editedArgs), but this backend runs a call only with the arguments that it asked about: approve or deny the call unchanged"
 	textPauseTooLarge   = "the run asks more than %d questions, or questions of more than %d bytes"
 	textEmptyNo         = "it has no words, and a model may take that as permission; "

@@ -105,7 +105,8 @@ func (d *Desk) read(w http.ResponseWriter, req *http.Request, into any) bool {
 	}
 	// A repeated key, in any letter case, could be read in two ways. An unknown key could have a
 	// meaning that the desk would ignore.
-	if agui.ValidJSON(text) {
+	isRead := agui.ValidJSON(text)
+	if isRead {
 		if err := agui.CheckKeys(text, agui.KeysOfAnswer); err != nil {
 			refuse(w, http.StatusBadRequest, codeParameter, fmt.Sprintf(textBodyKeyTwice, err))
 			return false
@@ -120,6 +121,8 @@ func (d *Desk) read(w http.ResponseWriter, req *http.Request, into any) bool {
 	if err = dec.Decode(into); err == nil {
 		if _, more := dec.Token(); !errors.Is(more, io.EOF) {
 			err = errors.New(textBodyMore)
+		} else if !isRead { // encoding/json reads deeper nesting, and the keys above were not checked
+			err = fmt.Errorf(textBodyTooDeep, agui.MaxDepth)
 		}
 	}
 	if err != nil {

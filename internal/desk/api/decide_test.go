@@ -133,6 +133,7 @@ func TestDecideRefused(t *testing.T) {
 	digest := r.digest(1, 0)
 	one := "/v1/approvals/" + id(1) + "/questions/i1"
 	all := "/v1/approvals/" + id(1)
+	deep := strings.Repeat("[", agui.MaxDepth) + strings.Repeat("]", agui.MaxDepth)
 	for _, c := range []struct {
 		status     int
 		code       string
@@ -164,6 +165,8 @@ func TestDecideRefused(t *testing.T) {
 		{400, codeParameter, one, `{"decision":"answer","payload":{"approved":false,"Approved":true},"digest":"` + digest + `"}`},
 		{400, codeParameter, one, `{"decision":"answer","payload":{"editedArgs":{"path":"a","path":"b"}},"digest":"` + digest + `"}`},
 		{400, codeParameter, one, `{"decision":"answer","payload":{"x":"` + "\xff" + `"},"digest":"` + digest + `"}`},
+		{400, codeParameter, one, `{"decision":"deny","decision":"answer","payload":` + deep + `,"digest":"` + digest + `"}`},
+		{400, codeParameter, one, `{"decision":"answer","payload":` + deep + `,"digest":"` + digest + `"}`},
 		{400, codeParameter, all, `{"decisions":[],"Decisions":[{"question":"i1","decision":"approve","digest":"` + digest + `"}]}`},
 		{400, codeParameter, one, `{"decision":"approve","digest":"` + digest + `"} x`},
 		{400, codeParameter, one, `{"question":"i2","decision":"approve","digest":"` + digest + `"}`},

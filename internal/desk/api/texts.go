@@ -44,6 +44,7 @@ const (
 	textBodyKeyTwice   = "the body has a key twice: %v"
 	textSpelling       = "key %q must be spelled %q"
 	textBodyUnread     = "the body cannot be read: %v"
+	textBodyTooDeep    = "it is nested deeper than %d levels"
 	textBodyMore       = "there is something behind it"
 	textOtherQuestion  = "the body names another question than the path"
 	textNoDecisions    = "decisions: want one for each question that is decided"
