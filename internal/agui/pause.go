@@ -131,7 +131,16 @@ func (i Interrupt) Expires() (time.Time, bool) {
 		return time.Time{}, false
 	}
 	t, err := time.Parse(time.RFC3339, text)
-	return t, err == nil
+	if err != nil {
+		return time.Time{}, false
+	}
+	// time.Parse accepts an offset of 24 hours, which RFC 3339 does not have. Such a time has no
+	// JSON, so neither a record nor a response of the desk could contain it.
+	var room [len(time.RFC3339Nano)]byte
+	if _, err := t.AppendText(room[:0]); err != nil {
+		return time.Time{}, false
+	}
+	return t, true
 }
 
 // A Pause has the open interrupts of a thread, and all that is needed to resume them.

@@ -581,3 +581,15 @@ func TestRecordThatCouldNotBeRead(t *testing.T) {
 		}
 	}
 }
+
+// TestExpiryOutsideOfJSON: the backend's expiresAt has an offset of 24 hours, which the JSON of a
+// time cannot have. The end of the question must be saved nevertheless.
+func TestExpiryOutsideOfJSON(t *testing.T) {
+	u := newUnder(t, Options{ReplayTTL: time.Minute, PauseRetention: 24 * time.Hour})
+	p := asking("p")
+	at := start.Add(54*time.Hour).Format("2006-01-02T15:04:05") + "+24:00" // later than the record is kept otherwise
+	p.Interrupts[0].Object = agui.SetString(p.Interrupts[0].Object, "expiresAt", at)
+	u.must(t, storetest.Do(t.Context(), u, "k", store.Ask{Pause: p}))
+	u.must(t, storetest.Do(t.Context(), u, "k", store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: time.Minute}))
+	u.must(t, storetest.Do(t.Context(), u, "k", store.Finish{Token: "t", Result: store.Result{EndKind: store.Finished}}))
+}

@@ -141,6 +141,9 @@ func round(v float64) float64 {
 		return 0
 	}
 	scale := math.Pow(10, 1-math.Floor(math.Log10(v)))
+	if math.IsInf(scale, 0) { // v is so small that the quotient would not be a number
+		return v
+	}
 	return math.Round(v*scale) / scale
 }
 

@@ -115,6 +115,7 @@ func TestCompare(t *testing.T) {
 		{`{"n":25}`, before(`{"n":1}`, `{"n":10}`), `n 1-10 2.5`},
 		{`{"n":0.5}`, before(`{"n":1}`, `{"n":10}`), `n 1-10 0.5`},
 		{`{"n":-5}`, before(`{"n":1}`, `{"n":10}`), `n 1-10 0`},
+		{`{"n":1e-320}`, before(`{"n":1}`, `{"n":10}`), `n 1-10 1e-320`},
 		{`{"n":1e400}`, before(`{"n":1}`, `{"n":10}`), ``},
 		{`{"amount":"30"}`, before(`{"amount":"10"}`, `{"amount":"20"}`), `amount 10-20 1.5`},
 		{`{"name":"30"}`, before(`{"name":"10"}`, `{"name":"20"}`), ``},
@@ -279,6 +280,27 @@ func TestListCompares(t *testing.T) {
 		if a.Get("questions.0.compared").Exists() {
 			t.Errorf("who may not read it reads %s", a)
 		}
+	}
+}
+
+// TestOneQuestionDoesNotHideTheOthers: an agent sends values that encoding/json cannot write again.
+// The list must still have all questions.
+func TestOneQuestionDoesNotHideTheOthers(t *testing.T) {
+	r, _ := deciding(t)
+	for n, amount := range []string{"12", "120"} {
+		r.refund(10+n, `{"amount":`+amount+`,"currency":"EUR"}`, "approve", ``)
+	}
+	r.open(1, pause(1, "refund", `{"amount":1e-320,"currency":"EUR"}`))
+	for n, offset := range []string{"+24:00", "-24:00", "+23:60", "+23:59"} {
+		late := pause(2+n, "refund", `{}`)
+		late.Interrupts[0].Object = agui.SetString(late.Interrupts[0].Object, "expiresAt", "9999-12-31T23:59:59"+offset)
+		r.open(2+n, late)
+	}
+	if list := r.ask(200, "GET", "/v1/approvals"); len(ids(list)) != 5 {
+		t.Errorf("the list is %s", list)
+	}
+	for n := range 5 {
+		r.ask(200, "GET", "/v1/approvals/"+id(1+n))
 	}
 }
 
