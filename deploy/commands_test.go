@@ -62,6 +62,7 @@ var stands = map[string]string{
 	"kubectl": `if test "$1" = -n; then shift 2; fi
 		case "$1 $2" in
 		"label namespace") ;;
+		"create secret") test "$3 $5 $6" = "tls --cert=tls.crt --key=tls.key" ;;
 		"apply -f") test "$3" = -; sent 1 ;;
 		"apply -k") "$KUSTOMIZE" build "$3" > "$WORK/built"; sent as-is < "$WORK/built" ;;
 		"kustomize "*) exec "$KUSTOMIZE" build "$2" ;;
@@ -133,7 +134,7 @@ func TestCommandsOfPages(t *testing.T) {
 			t.Errorf("%v\n%s\n%s", err, block, out)
 		}
 	}
-	for _, document := range []string{"../docs/operations.md", "../docs/kubernetes.md", "../docs/injector.md", "../docs/oauth2-proxy.md", "compose/README.md"} {
+	for _, document := range []string{"../docs/operations.md", "../docs/kubernetes.md", "../docs/injector.md", "../docs/oauth2-proxy.md", "../docs/limits.md", "compose/README.md"} {
 		page, err := os.ReadFile(document)
 		if err != nil {
 			t.Fatal(err)

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"holdpoint/internal/test/authority"
 )
 
 // released returns the version of the newest section in CHANGELOG.md. The chart and the images must
@@ -180,6 +182,15 @@ func TestChartRefuses(t *testing.T) {
 		{"the same in extraEnv", "upstream=http://a/ extraEnv[0].name=HOLDPOINT_DRAIN_DELAY", "set drainDelaySeconds"},
 		{"a variable twice", "upstream=http://a/ config.HOLDPOINT_NAME=a extraEnv[0].name=HOLDPOINT_NAME", "HOLDPOINT_NAME is in config and in extraEnv"},
 		{"a variable of somebody else", "upstream=http://a/ config.PATH=/", "'PATH' does not match"},
+		{"a volume of the chart", "upstream=http://a/ extraVolumes[0].name=state", "the chart has a volume state of its own"},
+		{"a volume with the chart's Secrets", "upstream=http://a/ store.keysSecret.name=k extraVolumes[0].name=secrets", "the chart has a volume secrets of its own"},
+		{"a volume twice", "upstream=http://a/ extraVolumes[0].name=a extraVolumes[1].name=a", "extraVolumes has the name a twice"},
+		{"a volume without a name", "upstream=http://a/ extraVolumes[0].secret.secretName=a", "/extraVolumes/0"},
+		{"a mount of no volume", "upstream=http://a/ extraVolumeMounts[0].name=tls extraVolumeMounts[0].mountPath=/tls", "extraVolumeMounts: tls is not in extraVolumes"},
+		{"a mount without a path", "upstream=http://a/ extraVolumes[0].name=tls extraVolumeMounts[0].name=tls", "/extraVolumeMounts/0"},
+		{"a mount over the chart's", "upstream=http://a/ extraVolumes[0].name=tls extraVolumeMounts[0].name=tls extraVolumeMounts[0].mountPath=/etc/holdpoint/secrets/tls", "something is mounted at /etc/holdpoint/secrets/tls already"},
+		{"a mount over another", "upstream=http://a/ extraVolumes[0].name=tls extraVolumeMounts[0].name=tls extraVolumeMounts[0].mountPath=/tls extraVolumeMounts[1].name=tls extraVolumeMounts[1].mountPath=/tls/", "something is mounted at /tls/ already"},
+		{"variables of nothing", "upstream=http://a/ extraEnvFrom[0].prefix=x", "/extraEnvFrom/0"},
 		{"a value that is not there", "upstream=http://a/ replica=2", "replica"},
 		{"a store that is not there", "upstream=http://a/ store.type=sqlite", "/store/type"},
 		{"a wrong number", "upstream=http://a/ replicas=two", "/replicas"},
@@ -278,15 +289,22 @@ type (
 		TerminationGracePeriodSeconds                    *int
 		SecurityContext                                  security
 		InitContainers, Containers                       []container
-		Volumes                                          []struct {
-			Name                  string
-			PersistentVolumeClaim *struct{ ClaimName string }
-		}
+		Volumes                                          []volume
+	}
+	volume struct {
+		Name                  string
+		PersistentVolumeClaim *struct{ ClaimName string }
+		Secret                *struct{ SecretName string }
+	}
+	mount struct {
+		Name, MountPath string
+		ReadOnly        bool
 	}
 	container struct {
 		Name, Image, RestartPolicy                  string
 		Args                                        []string
 		Env                                         []variable
+		EnvFrom                                     []any
 		Ports                                       []struct{ ContainerPort int }
 		StartupProbe, ReadinessProbe, LivenessProbe *probe
 		Lifecycle                                   struct {
@@ -297,11 +315,11 @@ type (
 		}
 		Resources       struct{ Limits map[string]string }
 		SecurityContext security
-		VolumeMounts    []struct{ Name, MountPath string }
+		VolumeMounts    []mount
 	}
 	get struct {
-		Path string
-		Port any // a name, or a number
+		Path, Scheme string
+		Port         any // a name, or a number
 	}
 	probe struct {
 		HTTPGet                                         get
@@ -341,6 +359,18 @@ func (c container) environment() map[string]string {
 		env[v.Name] = v.Value
 	}
 	return env
+}
+
+// volumeOf returns the volume that has the file at path in the container c. It returns nil if no
+// mount of the container has it.
+func (p *pod) volumeOf(c *container, path string) *volume {
+	for _, m := range c.VolumeMounts {
+		at := slices.IndexFunc(p.Volumes, func(v volume) bool { return v.Name == m.Name })
+		if at >= 0 && strings.HasPrefix(path, m.MountPath+"/") {
+			return &p.Volumes[at]
+		}
+	}
+	return nil
 }
 
 // within reports whether labels contains all labels of selector. An empty selector matches nothing.
@@ -452,15 +482,14 @@ func checkPod(t *testing.T, d deployment) int {
 	if store == "bolt" {
 		want(d.Spec.Strategy.Type == "Recreate", "two pods would open one file")
 		path := strings.TrimPrefix(env["HOLDPOINT_STORE"], "bolt://")
-		want(slices.ContainsFunc(h.VolumeMounts, func(m struct{ Name, MountPath string }) bool {
-			return strings.HasPrefix(path, m.MountPath+"/") && slices.ContainsFunc(p.Volumes, func(v struct {
-				Name                  string
-				PersistentVolumeClaim *struct{ ClaimName string }
-			}) bool {
-				return v.Name == m.Name && v.PersistentVolumeClaim != nil
-			})
-		}), path+" is on no volume")
+		state := p.volumeOf(&h, path)
+		want(state != nil && state.PersistentVolumeClaim != nil, path+" is on no volume")
 		want(p.SecurityContext.FSGroup == 65532, "it cannot write to its volume")
+	}
+	for name, path := range env {
+		if strings.HasSuffix(name, "_FILE") || name == "HOLDPOINT_POLICY" {
+			want(p.volumeOf(&h, path) != nil, name+" is "+path+", which is on no volume")
+		}
 	}
 	var limit, memory int
 	_, err := fmt.Sscanf(strings.Replace(h.Resources.Limits["memory"], "1Gi", "1024Mi", 1)+" "+env["GOMEMLIMIT"], "%dMi %dMiB", &limit, &memory)
@@ -479,6 +508,8 @@ func checkConfiguration(t *testing.T, env map[string]string, command ...string) 
 	t.Helper()
 	dir := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), holdpoint, append([]string{"check"}, command...)...)
+	signer := authority.New(t)
+	certificate, key := signer.Certificate("agent")
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		value := env[name]
 		if secret.MatchString(name) && value != "" {
@@ -494,6 +525,12 @@ func checkConfiguration(t *testing.T, env map[string]string, command ...string) 
 				content = "a:" + base64.StdEncoding.EncodeToString(make([]byte, 32))
 			case name == "HOLDPOINT_POLICY":
 				content = `access: [{groups: [finance], agents: ["*"], rights: [decide]}]`
+			case strings.HasSuffix(name, "_CA_FILE"):
+				content = string(signer.PEM())
+			case strings.HasSuffix(name, "_CERT_FILE"):
+				content = string(certificate)
+			case name == "HOLDPOINT_TLS_KEY_FILE", name == "HOLDPOINT_UPSTREAM_KEY_FILE":
+				content = string(key)
 			case name == "HOLDPOINT_WEBHOOK_SECRET_FILE":
 				content = "whsec_" + content
 			case name == "HOLDPOINT_WEBHOOK_TEMPLATE_FILE":

@@ -140,6 +140,39 @@ func TestCertificatesAreReplaced(t *testing.T) {
 	<-over // the first stream was open until now
 }
 
+// TestProbesWithTLS: Holdpoint's clients, the desk and the backend use TLS. The admin listener must
+// still answer the kubelet and Prometheus without TLS, and so must the subcommand healthcheck. The
+// backend requires a certificate, which /agentz does not need, because it only opens a connection.
+func TestProbesWithTLS(t *testing.T) {
+	a, files := authority.New(t), authority.NewFolder(t)
+	files.Issue(a, "holdpoint")
+	backend, _ := endless(t, "")
+	backend.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: a.Pool()}
+	backend.StartTLS()
+	probes := freeAddress(t)
+	_, addr := start(t, "HOLDPOINT_UPSTREAM="+backend.URL, "HOLDPOINT_ADMIN_LISTEN="+probes, "HOLDPOINT_UPSTREAM_CA_FILE="+files.Path("ca.crt"),
+		"HOLDPOINT_TLS_CERT_FILE="+files.Path("tls.crt"), "HOLDPOINT_TLS_KEY_FILE="+files.Path("tls.key"), "HOLDPOINT_TLS_CLIENT_CA_FILE="+files.Path("ca.crt"),
+		"HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_DESK_TOKEN="+strings.Repeat("t", 40))
+	until(t, probes, "ready", 0, "store: ok")
+	for path, want := range map[string]string{"/startupz": "ok", "/readyz": "ready", "/healthz": "ok", "/agentz": "accepts connections", "/metrics": "holdpoint_store_up 1"} {
+		res, err := http.Get("http://" + probes + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %s, %v, %.200s, want %s", path, res.Status, err, text, want)
+		}
+	}
+	if res, err := http.Get("http://" + addr); err == nil {
+		res.Body.Close()
+		if res.StatusCode != http.StatusBadRequest {
+			t.Errorf("a client without TLS gets %s", res.Status)
+		}
+	}
+}
+
 // hangup sends HUP, and waits until Holdpoint has read all files again.
 func hangup(t *testing.T, p *process) {
 	t.Helper()

@@ -141,6 +141,42 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- fail (printf "%s is in config and in extraEnv" .name) }}
 {{- end }}
 {{- end }}
+{{- include "holdpoint.extra" . }}
+{{- end }}
+
+{{- /* Refuses extra volumes and mounts that the API server, or the kubelet, would refuse later. */ -}}
+{{- define "holdpoint.extra" -}}
+{{- $names := list }}
+{{- $own := list }}
+{{- if eq .Values.store.type "bolt" }}{{ $own = append $own "state" }}{{ end }}
+{{- if include "holdpoint.secrets" . }}{{ $own = append $own "secrets" }}{{ end }}
+{{- range .Values.extraVolumes }}
+{{- if has .name $own }}
+{{- fail (printf "extraVolumes: the chart has a volume %s of its own, take another name" .name) }}
+{{- end }}
+{{- if has .name $names }}
+{{- fail (printf "extraVolumes has the name %s twice" .name) }}
+{{- end }}
+{{- $names = append $names .name }}
+{{- end }}
+{{- $paths := list "/var/lib/holdpoint" "/etc/holdpoint/secrets" }}
+{{- range .Values.extraVolumeMounts }}
+{{- if not (has .name $names) }}
+{{- fail (printf "extraVolumeMounts: %s is not in extraVolumes" .name) }}
+{{- end }}
+{{- $path := clean .mountPath }}
+{{- if or (has $path $paths) (hasPrefix "/etc/holdpoint/secrets/" $path) }}
+{{- fail (printf "extraVolumeMounts: something is mounted at %s already, take another mountPath" .mountPath) }}
+{{- end }}
+{{- $paths = append $paths $path }}
+{{- end }}
+{{- end }}
+
+{{- /* https if Holdpoint has a certificate for clients, http if not. */ -}}
+{{- define "holdpoint.scheme" -}}
+{{- $has := hasKey .Values.config "HOLDPOINT_TLS_CERT_FILE" }}
+{{- range .Values.extraEnv }}{{ $has = or $has (eq .name "HOLDPOINT_TLS_CERT_FILE") }}{{ end }}
+{{- ternary "https" "http" $has }}
 {{- end }}
 
 {{- /* Refuses kinds that the cluster does not know. A cluster names each kind that it knows, and helm template has groups only. */ -}}
@@ -340,6 +376,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
     {{- with .Values.extraEnv }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
+  {{- with .Values.extraEnvFrom }}
+  envFrom:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   ports:
     {{- if ne .Values.mode "desk" }}
     - name: agui
@@ -386,13 +426,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
     capabilities: {drop: [ALL]}
     seccompProfile: {type: RuntimeDefault}
   {{- $secrets := include "holdpoint.secrets" . }}
-  {{- if or (eq .Values.store.type "bolt") $secrets }}
+  {{- if or (eq .Values.store.type "bolt") $secrets .Values.extraVolumeMounts }}
   volumeMounts:
     {{- if eq .Values.store.type "bolt" }}
     - {name: state, mountPath: /var/lib/holdpoint}
     {{- end }}
     {{- if $secrets }}
     - {name: secrets, mountPath: /etc/holdpoint/secrets, readOnly: true}
+    {{- end }}
+    {{- with .Values.extraVolumeMounts }}
+    {{- toYaml . | nindent 4 }}
     {{- end }}
   {{- end }}
 {{- end }}
