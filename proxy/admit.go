@@ -306,7 +306,7 @@ func (r *run) giveUp() *contract.Ruling {
 			happened = []ledger.Occurrence{ledger.WithdrawnPause(p)}
 		}
 	}
-	switch err := r.judge.ledger.Close(p.ID, store.Result{EndKind: store.Withdrawn, SeenMessages: p.SeenMessages}, happened...); {
+	switch err := r.judge.ledger.CloseUndecided(p, store.Result{EndKind: store.Withdrawn, SeenMessages: p.SeenMessages}, happened...); {
 	case err == nil:
 		return nil
 	case ledger.EndedAlready(err):

@@ -7,7 +7,11 @@ import (
 	"sync"
 	"testing"
 
+	"holdpoint/internal/agui"
+	"holdpoint/internal/event/door"
 	"holdpoint/store"
+	"holdpoint/store/storetest"
+	"holdpoint/translate"
 )
 
 // A stepped is a store that records the names of the steps that change a record.
@@ -70,4 +74,35 @@ func TestStepsOfADecision(t *testing.T) {
 // resumeBoth returns the member resume with answers to both questions.
 func (d *deskRig) resumeBoth() string {
 	return fmt.Sprintf(`,"resume":[{"interruptId":%q,"status":"resolved","payload":%s},{"interruptId":%q,"status":"resolved","payload":%s}]`, d.id("x"), saysYes, d.id("y"), saysNo)
+}
+
+// TestDecidedWhileTheChatGivesUp: the chat cancels a question, and the backend has no way to take a
+// cancel, so the question is given up. Between the load of the record and this step the desk
+// approves. The desk was told that its decision counts, so it must stay.
+func TestDecidedWhileTheChatGivesUp(t *testing.T) {
+	refusing := &fakeDialect{begin: func(r *translate.Request) (translate.Out, error) {
+		if len(r.Answers) > 0 && r.Answers[0].Status == agui.Cancelled {
+			return translate.Out{}, agui.Errorf(agui.InvalidPayload, "it has no cancel")
+		}
+		return translate.Out{}, nil
+	}}
+	faults := &storetest.Faults{}
+	d := newDeskRig(t, nil, func(o *Options) { o.Dialect, faults.Store, o.Store = refusing, o.Store, faults })
+	approves := []door.Decision{d.says("x", saysYes), d.says("y", "1")}
+	faults.At = func(step string, proceed func() error) error {
+		if step == "Close" {
+			faults.At = nil
+			d.decide(approves...)
+		}
+		return proceed()
+	}
+	cancels := resumeWith(no(d.id("x")), no(d.id("y")))
+	wantTypes(t, d.do(input("t", "r2", cancels)), "RUN_STARTED RUN_FINISHED RUN_ERROR:RESUME_CONFLICT")
+	if rec := d.record(); rec.State != store.Open || !rec.Pause.Decided() || d.called() != 1 {
+		t.Fatalf("%d calls, the record is %q", d.called(), rec.State)
+	}
+	d.carry()
+	if got := d.delivered(2); got != `x resolved {"approved":true}, y resolved 1` {
+		t.Errorf("the backend got %s", got)
+	}
 }

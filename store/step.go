@@ -152,9 +152,14 @@ type Release struct {
 // backend did nothing and the question still waits. It returns ErrNotFound if the record no longer
 // has this pause open or in doubt. If several callers close the pause at the same time, only one of
 // them gets nil, and must tell the client.
+//
+// Decided, if not nil, is the number of decisions that the caller has seen in the pause. If the
+// open pause has more, Close returns ErrStale, as a Claim without these decisions does: whoever
+// decided was told that the decision counts.
 type Close struct {
 	PauseID string
 	Result  Result
+	Decided *int
 	Notices []Notice
 }
 

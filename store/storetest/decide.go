@@ -188,6 +188,20 @@ func decideCases() []testCase {
 			fails(x, k, store.ErrConflict, other)
 			fails(x, k, store.ErrConflict, no)
 		}},
+		{name: "who closes a pause gives up no decision that he has not seen", run: func(x *fixture) {
+			k := x.key("a")
+			x.open(k, pause("p"))
+			closes := func(seen int) error {
+				return x.do(k, store.Close{PauseID: "p", Result: store.Result{EndKind: store.Withdrawn}, Decided: &seen})
+			}
+			x.decide(k, "p", yes)
+			x.want(store.ErrStale, closes(0))
+			if rec := x.state(k, store.Open, "p"); len(rec.Pause.Decisions) != 1 || len(rec.Results) != 0 {
+				x.Errorf("the record is %s", asJSON(rec))
+			}
+			x.must(closes(1))
+			x.state(k, store.None, "")
+		}},
 		{name: "a pause that was given up is decided no more", run: func(x *fixture) {
 			k := x.key("a")
 			x.open(k, pause("p"))

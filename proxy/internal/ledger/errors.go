@@ -28,8 +28,8 @@ func IsOvertaken(err error) bool {
 // Close.
 func Closed(err error) bool { return err == nil || errors.Is(err, errClosed) }
 
-// EndedAlready reports whether an error of Close means that the pause had already ended or was
-// claimed.
+// EndedAlready reports whether an error of Close or CloseUndecided means that the record has
+// changed: the pause had already ended, was claimed or released, or was decided meanwhile.
 func EndedAlready(err error) bool {
-	return errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrExists)
+	return errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrStale)
 }

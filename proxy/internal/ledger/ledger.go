@@ -253,7 +253,18 @@ func (l *Ledger) Decide(p *agui.Pause, list []agui.Decision) error {
 // EndedAlready. If it has closed the pause, or may have closed it, it reports the occurrences in
 // happened.
 func (l *Ledger) Close(pauseID string, result store.Result, happened ...Occurrence) error {
-	_, again, err := l.done(store.Close{PauseID: pauseID, Result: result, Notices: l.notices(happened)})
+	return l.close(store.Close{PauseID: pauseID, Result: result}, happened)
+}
+
+// CloseUndecided is Close for a caller that has judged the open pause p. It closes the pause only
+// if no further question of it was decided since then.
+func (l *Ledger) CloseUndecided(p *agui.Pause, result store.Result, happened ...Occurrence) error {
+	return l.close(store.Close{PauseID: p.ID, Result: result, Decided: new(len(p.Decisions))}, happened)
+}
+
+func (l *Ledger) close(end store.Close, happened []Occurrence) error {
+	end.Notices = l.notices(happened)
+	_, again, err := l.done(end)
 	if again && errors.Is(err, store.ErrNotFound) {
 		err = errClosed
 	}

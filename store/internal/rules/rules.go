@@ -178,6 +178,8 @@ func closePause(rec *store.Record, now time.Time, c store.Close) error {
 	case r.EndKind == store.Doubtful && rec.State == store.Open:
 		// the caller has loaded a claim whose lease had lapsed, and since then the claim was released
 		return fmt.Errorf(textOpen, store.ErrExists, pauseID)
+	case c.Decided != nil && rec.State == store.Open && len(rec.Pause.Decisions) > *c.Decided:
+		return fmt.Errorf(textOtherDecisions, store.ErrStale, pauseID)
 	}
 	r.Receipt, r.Next, r.SnapshotBytes = "", "", 0
 	if d := rec.Doubt; d != nil {
