@@ -188,8 +188,9 @@ type chatter struct {
 	now   time.Time
 	ids   int
 
-	sessions bool // the operator has set HOLDPOINT_SESSIONS
-	page     bool // the client is a page in a browser
+	dialect  string // the name in HOLDPOINT_DIALECT
+	sessions bool   // the operator has set HOLDPOINT_SESSIONS
+	page     bool   // the client is a page in a browser
 
 	// The state of the client.
 	runs     int
@@ -219,7 +220,7 @@ type chatter struct {
 
 func newChatter(t *rapid.T, b dialecttest.Backend, list dialects.List) *chatter {
 	c := &chatter{
-		t: t, b: b, list: list, now: time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC),
+		t: t, b: b, list: list, dialect: b.Dialect, now: time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC),
 		question: map[string]int{}, replied: map[int]bool{}, did: map[int]int{}, told: map[int]int{}, approved: map[int]bool{}, doubtful: map[int]bool{}, cancelled: map[int]bool{},
 	}
 	c.store = storetest.Sealed(t, memory.New(memory.Options{
@@ -234,7 +235,7 @@ func (c *chatter) restart() {
 	for _, err := range c.list.Read(c.b.Environment) {
 		c.t.Fatal(err)
 	}
-	d, err := c.list.New(c.b.Dialect, nil)
+	d, err := c.list.New(c.dialect, nil)
 	if err != nil {
 		c.t.Fatal(err)
 	}
