@@ -13,7 +13,8 @@ import (
 type Type string
 
 // The types of events that Holdpoint reads. AG-UI 1.0 has 31 types. Events of the other types have
-// the type Unknown, and are forwarded unchanged.
+// the type Unknown, and are forwarded unchanged. The type of a RUN_ERROR is RunErrored, because
+// RunError is the error of a refused run.
 const (
 	Unknown            Type = ""
 	RunStarted         Type = "RUN_STARTED"

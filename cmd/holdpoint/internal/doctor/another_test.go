@@ -23,10 +23,10 @@ func (p pair) String() string { return fmt.Sprintf("{%q, %q}", p.found, p.named)
 // recordings ask only by the interrupt outcome, which both dialects read. In the rest, the dialect
 // named reads the same questions from other events.
 //
-// A new dialect that asks by a tool call needs the entry {"agui", <dialect>}: 1. The recording
-// counted there is contract/several-runs-pause, whose first run ends without a question. If the
-// test reports any other pair, find out the reason before you add it: one dialect may wrongly read
-// the other one's tool call as a question.
+// A new dialect that does not read the interrupt outcome needs the entry {"agui", <dialect>}: 1.
+// The recording counted there is contract/several-runs-pause, whose first run ends without a
+// question. If the test reports any other pair, find out the reason before you add it: one dialect
+// may wrongly read the other one's tool call as a question.
 var alike = map[pair]int{
 	{"agui", "mastra"}:          128, // the dialect mastra reads everything that agui reads
 	{"agui", "agent-framework"}: 92, {"agui", "aws-strands"}: 92, {"agui", "draft"}: 92, {"agui", "langgraph"}: 92,
