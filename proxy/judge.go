@@ -93,9 +93,13 @@ func (j *judge) rule() contract.Ruling {
 
 func (j *judge) newCase() *contract.Case {
 	settled, mixed := j.replies.Carriers()
+	recorded := func(ended *store.Result) func(agui.Message) bool {
+		v := j.view()
+		return history.RecordedResults(&v, ended)
+	}
 	return &contract.Case{
 		Input: j.in, Answers: j.answers.list, ReadFor: j.selection.pauseID, ReadError: j.answers.readError,
-		RepeatedAnswers: settled, MixedMessages: mixed, Record: j.record, Carry: j.selection.toCarry(), OtherPrincipal: j.otherPrincipal, ForwardsCancel: freesOf(j.opts.Dialect), LocksThread: locksOf(j.opts.Dialect), NamedPause: j.namedByClients(), Valid: j.valid,
+		RepeatedAnswers: settled, MixedMessages: mixed, Record: j.record, Carry: j.selection.toCarry(), OtherPrincipal: j.otherPrincipal, ForwardsCancel: freesOf(j.opts.Dialect), LocksThread: locksOf(j.opts.Dialect), NamedPause: j.namedByClients(), RecordedResults: recorded, Valid: j.valid,
 		InMemory: j.opts.StoreInMemory, OtherThread: j.ownThread != nil, NewThreads: j.request.client.TakesNewThreads(), GivesUp: j.givesUp(),
 	}
 }

@@ -75,6 +75,10 @@ type Case struct {
 	// SeenMessages are the messages that do not count as new. It is nil if there are no such
 	// questions.
 	NamedPause *agui.Pause
+	// RecordedResults returns a function that reports whether a message repeats a result that is on
+	// record: at the end of the pause of ended, or at the open pause if ended is nil. Some clients
+	// give the message another id than the stream. If RecordedResults is nil, only ids count.
+	RecordedResults func(ended *store.Result) func(m agui.Message) bool
 	// Valid checks a payload against a responseSchema. A nil payload counts as null.
 	Valid func(schema, payload json.RawMessage) error
 }

@@ -136,7 +136,7 @@ func (c *Case) unseenEnd() *store.Result {
 // to the backend unchanged, because its sender may know only the thread's id.
 func (c *Case) catchUp(missedResult *store.Result) Ruling {
 	asked := missedResult.Pause.Indexed()
-	brings := c.newInput(missedResult.SeenMessages, &asked)
+	brings := c.inputAfter(missedResult.SeenMessages, &asked, missedResult)
 	if len(brings) == 0 {
 		return Ruling{Do: Replay, Replay: missedResult}
 	}

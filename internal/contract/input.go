@@ -7,13 +7,21 @@ import (
 	"holdpoint/store"
 )
 
-// newInput returns the new input of the request: the messages that are not in seenMessages.
-// Messages of the assistant do not count as input, because clients rename them. A message does not
-// count either if it only answers a question, or only repeats an answer to p.
-func (c *Case) newInput(seenMessages []agui.SeenMessage, p *agui.Pause) []agui.Message {
+// newInput returns the new input of the request: the messages that the open pause p has not seen.
+func (c *Case) newInput(p *agui.Pause) []agui.Message { return c.inputAfter(p.SeenMessages, p, nil) }
+
+// inputAfter returns the messages of the request that are not in seenMessages. Messages of the
+// assistant do not count as input, because clients rename them. A message does not count either if
+// it only answers a question, only repeats an answer to p, or only repeats a result on record.
+// ended is the end of p that seenMessages belong to, or nil if p is open.
+func (c *Case) inputAfter(seenMessages []agui.SeenMessage, p *agui.Pause, ended *store.Result) []agui.Message {
 	list := slices.Clone(agui.NewMessages(c.Input.Messages, seenMessages))
 	onlyAnswers := c.OnlyAnswers(p)
-	return slices.DeleteFunc(list, func(m agui.Message) bool { return !isInput(m) || onlyAnswers(m) })
+	list = slices.DeleteFunc(list, func(m agui.Message) bool { return !isInput(m) || onlyAnswers(m) })
+	if c.RecordedResults == nil || !slices.ContainsFunc(list, func(m agui.Message) bool { return m.Role == "tool" }) {
+		return list
+	}
+	return slices.DeleteFunc(list, c.RecordedResults(ended))
 }
 
 // OnlyAnswers returns a function that reports whether a message contains an answer and nothing
@@ -79,5 +87,5 @@ func (c *Case) bringsNewSince(r *store.Result) bool {
 	if len(seen) == 0 {
 		return !RepeatsOf(p, c.Input.Resume).IsRepeat(list[len(list)-1])
 	}
-	return len(c.newInput(seen, p)) > 0
+	return len(c.inputAfter(seen, p, r)) > 0
 }

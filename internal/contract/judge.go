@@ -70,7 +70,7 @@ func Judge(c *Case) Ruling {
 // the question again in its next run.
 func GiveUp(c *Case) Ruling {
 	p := c.Record.Pause
-	if len(c.newInput(p.SeenMessages, p)) == 0 || c.Carry != "" {
+	if len(c.newInput(p)) == 0 || c.Carry != "" {
 		return Ruling{Do: EmptyRun, EndKind: store.Withdrawn}
 	}
 	return Ruling{Do: Pass, EndKind: store.Withdrawn, OmittedParts: OmitArray | OmitCommand}
@@ -183,7 +183,7 @@ func (c *Case) whileClaimed() Ruling {
 
 // withoutAnswers rules on a request that has no answers. It may have an empty resume array.
 func (c *Case) withoutAnswers() Ruling {
-	if p := c.Record.Pause; c.OtherThread && p != nil && !p.Decided() && len(c.newInput(p.SeenMessages, p)) == 0 {
+	if p := c.Record.Pause; c.OtherThread && p != nil && !p.Decided() && len(c.newInput(p)) == 0 {
 		// the request repeats an answer that is older than the question
 		return Ruling{Do: TellAgain}
 	}
@@ -219,11 +219,11 @@ func (c *Case) withoutAnswers() Ruling {
 		return reask(agui.PartialResume, textPartial, c.firstOpen(), len(p.Decisions), len(p.Interrupts))
 	case c.Carry != "":
 		return Ruling{Do: EmptyRun} // not all questions are decided
-	case c.onlyCancels() && (len(c.newInput(p.SeenMessages, p)) > 0 || !c.asksForCancel()):
+	case c.onlyCancels() && (len(c.newInput(p)) > 0 || !c.asksForCancel()):
 		// No question can be approved any more, so new input counts as a cancel of the questions.
 		// Silence does not become an approval: every answer is "cancelled".
 		return c.resume(c.decisionsAndCancels())
-	case len(c.newInput(p.SeenMessages, p)) == 0:
+	case len(c.newInput(p)) == 0:
 		return Ruling{Do: TellAgain}
 	case c.givesUp():
 		return c.resume(c.decisionsAndCancels())
@@ -236,7 +236,7 @@ func (c *Case) withoutAnswers() Ruling {
 // user.
 func (c *Case) givesUp() bool {
 	p := c.Record.Pause
-	return c.GivesUp && p != nil && slices.ContainsFunc(c.newInput(p.SeenMessages, p), func(m agui.Message) bool { return m.Role == "user" })
+	return c.GivesUp && p != nil && slices.ContainsFunc(c.newInput(p), func(m agui.Message) bool { return m.Role == "user" })
 }
 
 // judgeWithoutAnswers rules on the request as if it had no answers and no resume array.
@@ -422,7 +422,7 @@ func (c *Case) judgeOpen() Ruling {
 	p := c.Record.Pause
 	for n, i := range p.Interrupts {
 		if r := c.refuseCancelOnly(i, answers[n]); r != nil && p.Decision(i.ID) == nil {
-			if c.inHistory() && c.onlyCancels() && len(c.newInput(p.SeenMessages, p)) > 0 {
+			if c.inHistory() && c.onlyCancels() && len(c.newInput(p)) > 0 {
 				// The answer came too late and was refused before. It stays in the history of all
 				// later requests, so refusing it again would block the chat.
 				return c.judgeWithoutAnswers()
@@ -444,13 +444,13 @@ func (c *Case) resume(answers []agui.Answer) Ruling {
 	if i, stuck := c.findIgnoredAnswer(answers); stuck {
 		switch {
 		case AllCancelled(answers) && p.CancelEnds:
-			return Ruling{Do: Resume, Answers: answers, EndOnly: true, NewMessages: c.newInput(p.SeenMessages, p)}
+			return Ruling{Do: Resume, Answers: answers, EndOnly: true, NewMessages: c.newInput(p)}
 		case AllCancelled(answers):
 			return GiveUp(c)
 		}
 		return refuseOtherAnswer(i)
 	}
-	return Ruling{Do: Resume, Answers: answers, NewMessages: c.newInput(p.SeenMessages, p)}
+	return Ruling{Do: Resume, Answers: answers, NewMessages: c.newInput(p)}
 }
 
 func refuseOtherAnswer(i agui.Interrupt) Ruling {
@@ -519,7 +519,7 @@ func (c *Case) coverQuestions() ([]agui.Answer, *Ruling) {
 			return nil, &r
 		}
 		if d := p.Decision(a.ID); d != nil && d.Digest != DigestOf(a) {
-			if (a.Message != agui.SeenMessage{}) && len(c.newInput(p.SeenMessages, p)) > 0 {
+			if (a.Message != agui.SeenMessage{}) && len(c.newInput(p)) > 0 {
 				continue // the message stays in the history, so refusing it would block the chat
 			}
 			r := reask(agui.ResumeConflict, textDecidedElsewhere, agui.Shorten(a.ID), d.Door)

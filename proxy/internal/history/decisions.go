@@ -2,7 +2,9 @@ package history
 
 import (
 	"cmp"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tidwall/gjson"
 
@@ -40,9 +42,10 @@ func (v *View) unjudgedMessages(isLast bool) []unjudgedMessage {
 	var list []unjudgedMessage
 	var claims *kit.ClaimedCalls // nil until it is needed
 	var known, left map[string]bool
+	isTurnResult := v.turnResults()
 	for at := from; at < to; at++ {
 		m := v.Input.Messages[at]
-		if m.Plain && !strings.EqualFold(m.Role, "tool") || !kit.IsTool(agui.View(m.JSON)) || !reader.Decides(m, isLast, v.KnownDialect) {
+		if m.Plain && !strings.EqualFold(m.Role, "tool") || !kit.IsTool(agui.View(m.JSON)) || !reader.Decides(m, isLast, v.KnownDialect) || isTurnResult(m) {
 			continue
 		}
 		if claims == nil {
@@ -109,6 +112,27 @@ func Disarm(v *View) (list []agui.Message, count int) {
 		list = append(list, m)
 	}
 	return list, count
+}
+
+// turnResults returns a function that reports whether a message is a result that the record has
+// from the turn that asked the open question. The backend sent such a result itself, or Holdpoint
+// let it pass when the turn began. So the message is not a decision, whatever its text is.
+func (v *View) turnResults() func(agui.Message) bool {
+	isResult := func(m agui.Message) bool { return m.Role == "tool" && m.ToolCallID != "" }
+	known := sync.OnceValue(func() map[callResult]bool {
+		set := map[callResult]bool{}
+		for _, m := range slices.Backward(MessagesIn(v.askedMessages())) {
+			if m.Role == "user" {
+				break
+			}
+			if isResult(m) {
+				set[resultOf(m)] = true
+			}
+		}
+		return set
+	})
+	// a message with further keys could contain another decision
+	return func(m agui.Message) bool { return isResult(m) && m.Plain && known()[resultOf(m)] }
 }
 
 // endOfWords returns the index after the last message of a user or of the assistant in the list.

@@ -87,6 +87,34 @@ func TestDecisionsOnUnknownCalls(t *testing.T) {
 	}
 }
 
+// TestResultsOfTheTurn: the record has the turn that asked the open question. A result in that turn
+// is not a decision, and every other message is still read as one.
+func TestResultsOfTheTurn(t *testing.T) {
+	for name, c := range map[string]struct {
+		record, chat string
+		unasked      string
+		replies      int
+	}{
+		"a result of the turn":          {"u a:1,2 t:1=yes", "u a:1,2 t:1=yes", "", 0},
+		"another text":                  {"u a:1,2 t:1", "u a:1,2 t:1=yes", "1", 1},
+		"another call":                  {"u a:1,2 t:1=yes", "u a:1,2 t:2=yes", "", 1}, // the open question is about it
+		"a call that nobody made":       {"u a:1,2 t:1=yes", "u a:1,2 t:1=yes t:3=yes", "3", 1},
+		"from before the turn":          {"u a:1 t:1=yes u a:2", "u a:2 t:1=yes", "1", 1},
+		"no message of the turn":        {"", "u a:1,2 t:1=yes", "1", 1},
+		"a message of the user in turn": {"u a:1,2 t:1=yes", "u a:1,2 u:1=yes", "", 1},
+	} {
+		v := viewOf(inputOf(t, c.chat, ""))
+		v.Dialect.Decisions, v.Dialect.Reader, v.Record = decider{}, reader{}, recordOf("2", "")
+		v.Record.Pause.Messages = agui.MessageList(inputOf(t, c.record, "").Messages)
+		if got := history.UnaskedCall(v); got != c.unasked {
+			t.Errorf("%s: the request decides on the unknown call %q, want %q", name, got, c.unasked)
+		}
+		if got := history.ReadReplies(v); len(got) != c.replies {
+			t.Errorf("%s: %d replies, want %d", name, len(got), c.replies)
+		}
+	}
+}
+
 // TestACallThatBeginsAgain: some models repeat the ids of calls. A client sends the result of its
 // own tool, and an earlier question was about a call with the same id. If that question was
 // answered, and a later stream has begun the call anew, the result must not count as an answer to

@@ -54,6 +54,7 @@ func ReadReplies(v *View) Replies {
 	}
 	var claims *kit.ClaimedCalls // nil until needed
 	var left map[string]bool     // nil until needed
+	isTurnResult := v.turnResults()
 	for one := range reader.Replies(*v.Input, v.KnownDialect) {
 		is := known(one.Key)
 		if is && len(v.Record.Notes) > 0 {
@@ -68,6 +69,9 @@ func ReadReplies(v *View) Replies {
 			left = leftCalls(v.Record)
 		}
 		one.Decides = one.Decides || one.DecidesIfKnown && is || one.DecidesUnlessResult && !isResult(pauses, one) || one.DecidesUnlessLeft && !v.isLeft(one.Key, left)
+		if one.Decides && !is && isTurnResult(v.Input.Messages[one.At]) {
+			continue
+		}
 		if one.Decides || is {
 			list = append(list, Reply{Reply: one})
 		}

@@ -181,6 +181,17 @@ func (v *View) othersResults(list []agui.Message, pauses []*agui.Pause, isOwn fu
 // JSON.
 func contentOf(m agui.Message) string { return textOf(agui.View(m.JSON).Get("content").Str) }
 
+// A callResult is a result of a call, without the id of its message.
+type callResult struct{ call, content string }
+
+func resultOf(m agui.Message) callResult {
+	content := agui.View(m.JSON).Get("content")
+	if content.Type == gjson.String {
+		return callResult{m.ToolCallID, textOf(content.Str)}
+	}
+	return callResult{m.ToolCallID, content.Raw}
+}
+
 // textOf returns the text of a content. The content may be a JSON string that contains the text.
 func textOf(content string) string {
 	if len(content) > 1 && content[0] == '"' {

@@ -3,6 +3,7 @@ package history
 import (
 	"encoding/json"
 	"slices"
+	"sync"
 
 	"github.com/tidwall/gjson"
 
@@ -14,8 +15,8 @@ import (
 // ResumeMessages returns the messages for a run that resumes p: the record's messages, followed by
 // those messages of the request that the record does not contain. The request may have fewer
 // messages (messages: [] is legal) or new ones. An answer to an earlier question is not new; the
-// record omits it on purpose. whole is true if no message of the conversation is missing. ours is
-// true if Holdpoint itself sent the request.
+// record omits it on purpose. A result on record is not new under another id either. whole is true
+// if no message of the conversation is missing. ours is true if Holdpoint itself sent the request.
 func ResumeMessages(in *agui.RunInput, p *agui.Pause, replies Replies, ours bool) (list []agui.Message, whole bool) {
 	known := MessagesIn(p.Messages)
 	ids := map[string]bool{}
@@ -33,7 +34,11 @@ func ResumeMessages(in *agui.RunInput, p *agui.Pause, replies Replies, ours bool
 			settled[answered{d.Answer.Message, d.Call}] = true
 		}
 	}
+	repeats := sync.OnceValue(func() func(agui.Message) bool { return repeatsResultIn(known) })
 	for _, m := range in.Messages {
+		if len(known) > 0 && m.Role == "tool" && (m.ID == "" || !ids[m.ID]) && repeats()(m) {
+			continue
+		}
 		if len(known) > 0 && (m.ID == "" || len(settled) > 0) {
 			switch seen := agui.NewSeenMessage(m); {
 			case m.ID == "" && p.HasMessage(seen):
@@ -139,6 +144,35 @@ func OnlyAnswers(v *View, c *contract.Case, declared func() map[string]bool) fun
 func CatchUp(snapshots store.Snapshots, newMessages []agui.Message) (before, all []agui.Message, known bool) {
 	before = MessagesIn(snapshots.Messages)
 	return before, slices.Concat(before, newMessages), len(before) > 0
+}
+
+// RecordedResults returns a function that reports whether a message repeats a result in the
+// messages that the record has of the end ended, or of the open pause if ended is nil.
+func RecordedResults(v *View, ended *store.Result) func(agui.Message) bool {
+	if ended != nil {
+		return repeatsResultIn(MessagesIn(v.endedMessages(ended)))
+	}
+	return repeatsResultIn(MessagesIn(v.askedMessages()))
+}
+
+// repeatsResultIn returns a function that reports whether a message repeats a result in the list.
+// It may have another id: the client of the .NET SDK uses the id of the call. Some models repeat
+// the ids of calls. So the last call with the id must have a result, or a result must have the same
+// text.
+func repeatsResultIn(list []agui.Message) func(agui.Message) bool {
+	answered, results := map[string]bool{}, map[callResult]bool{}
+	for _, m := range list {
+		if m.Role == "tool" && m.ToolCallID != "" {
+			answered[m.ToolCallID], results[resultOf(m)] = true, true
+			continue
+		}
+		for _, id := range m.CallIDs() {
+			answered[id] = false
+		}
+	}
+	return func(m agui.Message) bool {
+		return m.Role == "tool" && (answered[m.ToolCallID] || results[resultOf(m)])
+	}
 }
 
 // NewAmong returns the messages of list that are also in newMessages. They have the form that they

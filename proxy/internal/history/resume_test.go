@@ -276,3 +276,36 @@ func TestWhatOnlyAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordedResults: a message of the request repeats a result of the record, under another id.
+func TestRecordedResults(t *testing.T) {
+	for name, c := range map[string]struct {
+		record, message string
+		repeats         bool
+	}{
+		"a result":                         {"u a:1 t:1", "t:1", true},
+		"the same result, written again":   {"u a:1 t:1", "t:1=other", true},
+		"a result without its call":        {"u t:1", "t:1", true},
+		"a result of a call that has none": {"u a:1", "t:1", false},
+		"a result of another call":         {"u a:1,2 t:1", "t:2", false},
+		"a result of an earlier call":      {"u a:1 t:1 u a:1", "t:1", true},
+		"the id of an earlier call":        {"u a:1 t:1 u a:1", "t:1=other", false},
+		"a message of the user":            {"u a:1 t:1", "u:1=gone", false},
+		"an empty record":                  {"", "t:1", false},
+	} {
+		for _, ended := range []bool{false, true} {
+			v := viewOf(&agui.RunInput{})
+			messages := agui.MessageList(inputOf(t, c.record, "").Messages)
+			var result *store.Result
+			if ended {
+				result = &store.Result{PauseID: "p"}
+				v.Memory = memory{kept: func(store.Moment) json.RawMessage { return messages }}
+			} else {
+				v.Record.Pause = &agui.Pause{ID: "p", Messages: messages}
+			}
+			if got := history.RecordedResults(v, result)(inputOf(t, c.message, "").Messages[0]); got != c.repeats {
+				t.Errorf("%s, ended %v: %v", name, ended, got)
+			}
+		}
+	}
+}
