@@ -153,6 +153,9 @@ type Page struct {
 }
 
 // A Row is one thread of the list. It contains only parts of the record that are never encrypted.
+// If the pause was neither claimed nor decided, Due is the retention after Opened. If the pause has
+// all its decisions, is claimed or is in doubt, Due is another time, except while a lease ends
+// after the retention.
 type Row struct {
 	Key    Key
 	Opened time.Time // when its pause was opened

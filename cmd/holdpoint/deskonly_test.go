@@ -5,10 +5,12 @@ package main
 import (
 	"encoding/base64"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,7 +27,8 @@ import (
 // questions of agents that other processes serve, and accept decisions for them. The process that
 // serves an agent sends each decision to the agent once, even if that process was killed and
 // started again. If the process was killed after the agent received the answer, and before the
-// agent replied, the answer is not sent again.
+// agent replied, the answer is not sent again, and the metric of doubts has it before any client
+// comes back.
 func TestDeskForManyAgents(t *testing.T) {
 	servers.Need(t, servers.FakeTime)
 	for name, begin := range map[string]func(t *testing.T) (store []string, later func(time.Duration)){
@@ -139,6 +142,19 @@ func TestDeskForManyAgents(t *testing.T) {
 					break
 				}
 				time.Sleep(50 * time.Millisecond)
+			}
+			// No client has come back. A process that starts now must count the doubt too.
+			admin := socket(t)
+			another := startCommand(t, "desk", slices.Concat(shared, []string{"HOLDPOINT_DESK_LISTEN=127.0.0.1:0", "HOLDPOINT_DESK_TOKEN=" + deskToken, "HOLDPOINT_ADMIN_LISTEN=" + admin})...)
+			another.wait(t, "desk")
+			for counted := false; !counted; time.Sleep(50 * time.Millisecond) {
+				res, err := clientOf(admin).Get("http://admin/metrics")
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, _ := io.ReadAll(res.Body)
+				res.Body.Close()
+				counted = strings.Contains(string(text), "\nholdpoint_pauses_in_doubt 1\n")
 			}
 			post(t, addrs["billing"], "/", "t3", "")
 			_, got = decide("billing", "true")

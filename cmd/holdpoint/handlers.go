@@ -254,7 +254,7 @@ func newEvents(s *settings, log *audit.Part) events {
 		codes = append(codes, string(code))
 	}
 	return events{
-		metrics: metrics.New(metrics.Options{Version: readBuild().Version, Dialects: s.dialects.Names(), Codes: codes, Agents: s.agentNames(), Head: log.Head}),
+		metrics: metrics.New(metrics.Options{Version: readBuild().Version, Dialects: s.dialects.Names(), Codes: codes, Agents: s.agentNames(), Retention: s.store.PauseRetention, Head: log.Head}),
 		audit:   log,
 		webhook: s.webhook.NoticeMaker(s.identity.Show == principal.ShowName, s.desk.URL.URL),
 	}

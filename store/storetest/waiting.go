@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"holdpoint/internal/agui"
 	"holdpoint/store"
 )
 
@@ -119,6 +120,26 @@ func waitingCases() []testCase {
 				if _, rows := list(x, q); !slices.IsSortedFunc(rows, func(a, b store.Row) int { return a.Due.Compare(b.Due) }) {
 					x.Errorf("not in the order in which they are due: %v", rows)
 				}
+			}
+		}},
+		{name: "the times of a row show whether its pause only waits", run: func(x *fixture) {
+			for _, name := range []string{"open", "claimed", "doubt", "decided"} {
+				x.open(x.key(name), pause("p"))
+			}
+			x.clock.advance(x.unit)
+			for _, name := range []string{"claimed", "doubt"} {
+				x.must(x.do(x.key(name), store.Claim{PauseID: "p", Token: "t", Digest: "d", Lease: x.retention / 2}))
+			}
+			x.finish(x.key("doubt"), "t", store.Result{EndKind: store.Doubtful}, nil)
+			x.must(x.do(x.key("decided"), store.Decide{PauseID: "p", Decisions: []agui.Decision{decision("p~1", "d"), decision("p~2", "d")}}))
+			names, rows := list(x, store.Query{})
+			for n, r := range rows {
+				if is, want := r.Due.Sub(r.Opened) == x.retention, names[n] == "open"; is != want {
+					x.Errorf("%s is due %v after it was opened, and the retention is %v", names[n], r.Due.Sub(r.Opened), x.retention)
+				}
+			}
+			if len(rows) != 4 {
+				x.Errorf("%v wait, want all four", names)
 			}
 		}},
 		{name: "what time has ended goes when somebody looks", elapses: true, run: func(x *fixture) {

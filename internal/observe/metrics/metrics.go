@@ -12,6 +12,7 @@ package metrics
 import (
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -35,6 +36,8 @@ type Options struct {
 	// Agents are the names of the agents that the process serves. An agent without a name is "".
 	// Nil means one agent without a name.
 	Agents []string
+	// Retention is how long the store keeps an open pause that gets no answer.
+	Retention time.Duration
 	// Head returns the head of the audit. It is nil if there is no audit.
 	Head func() audit.Head
 }
@@ -56,6 +59,8 @@ type Metrics struct {
 	refusals       *prometheus.CounterVec
 	waitingThreads prometheus.Gauge
 	oldestThread   prometheus.Gauge
+	doubtThreads   prometheus.Gauge
+	doubts         doubts
 	steps          *prometheus.HistogramVec
 	failures       *prometheus.CounterVec
 	storeUp        prometheus.Gauge
@@ -83,6 +88,7 @@ func New(o Options) *Metrics {
 	m.refusals = m.counters("refusals_total", "Runs that were refused.", "agent", "code")
 	m.waitingThreads = m.gauge("pauses_waiting", "Threads in the store that wait for an answer, 20,000 at most. Every replica reports the same number.")
 	m.oldestThread = m.gauge("pause_oldest_seconds", "How long the oldest open question in the store has waited; 0 if there is none.")
+	m.doubtThreads = m.gauge("pauses_in_doubt", "Threads as in holdpoint_pauses_waiting whose answer was sent and is in doubt: no client has come back to be told. Every replica reports the same number.")
 	m.steps = m.histograms("store_step_seconds", "Time of a step of the store.", shortTimes, "step")
 	m.failures = m.counters("store_errors_total", "Steps of the store that failed, or whose reply was lost.", "step")
 	m.storeUp = m.gauge("store_up", "1 if the store answered when Holdpoint last asked it, which it does every two seconds; else 0.")
