@@ -149,20 +149,22 @@ type DanglingCall struct {
 
 // WithoutDangling returns the input without those calls that have no result and for which the
 // function goes returns true. A message that had only such calls is removed too. A result counts
-// for the last call before it, because ids may repeat.
+// for the last message before it that has the call, because ids may repeat.
 func WithoutDangling(in agui.RunInput, goes func(DanglingCall) bool) agui.RunInput {
 	results, user, changed := map[string]bool{}, false, false
 	var kept []agui.Message // in reverse order
 	for at := len(in.Messages) - 1; at >= 0; at-- {
 		m, ok := in.Messages[at], true
 		object := gjson.ParseBytes(m.JSON)
-		gone := map[string]bool{}
-		for _, c := range Calls(object) {
+		gone, calls := map[string]bool{}, Calls(object)
+		for _, c := range calls {
 			d := DanglingCall{ID: agui.IDText(first(c, "id")), Name: first(first(c, "function"), "name").Str, Abandoned: user}
 			if !results[d.ID] && goes(d) {
 				gone[d.ID] = true
 			}
-			delete(results, d.ID)
+		}
+		for _, c := range calls {
+			delete(results, agui.IDText(first(c, "id")))
 		}
 		switch {
 		case IsTool(object):

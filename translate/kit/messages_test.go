@@ -37,6 +37,8 @@ func TestWithoutDangling(t *testing.T) {
 		"one of two":                             {body("", person, calling("a1", "c", "d"), resultOf("d")), body("", person, calling("a1", "d"), resultOf("d")), "c false"},
 		"an id again, the older one unanswered":  {body("", calling("a1", "c"), later, calling("a2", "c"), resultOf("c")), body("", later, calling("a2", "c"), resultOf("c")), "c true"},
 		"an id again, the newer one unanswered":  {body("", calling("a1", "c"), resultOf("c"), calling("a2", "c")), body("", calling("a1", "c"), resultOf("c")), "c false"},
+		"an id twice in one message":             {body("", person, calling("a1", "c", "c"), resultOf("c"), later), "", ""},
+		"an id twice, and another without":       {body("", calling("a1", "c", "d", "c"), resultOf("c")), body("", calling("a1", "c", "c"), resultOf("c")), "d false"},
 		"text beside it stays":                   {body("", text), body("", `{"id":"a9","role":"assistant","content":"Well."}`), "c9 false"},
 		"keys in another spelling":               {body("", `{"id":"a1","role":"assistant","tool_calls":[{"id":"c","function":{"name":"rm"}}]}`, `{"id":"r","role":"tool","tool_call_id":"c","content":""}`), "", ""},
 		"what came before the call is no answer": {body("", resultOf("c"), calling("a1", "c")), body("", resultOf("c")), "c false"},
