@@ -106,7 +106,7 @@ func (b *body) endStream(rest sse.Frame, err error) error {
 	if data, ok := rest.Data(nil); errors.Is(err, io.EOF) && ok && agui.NewEvent(data).Valid() {
 		// The stream ended cleanly, but the blank line after the last frame is missing. The
 		// official client reads that frame too.
-		b.event(agui.NewEvent(bytes.Clone(data)))
+		b.event(b.asClientsRead(agui.NewEvent(bytes.Clone(data))))
 		if b.phase == betweenExchanges {
 			return nil // the frame has ended this exchange, and another one follows
 		}

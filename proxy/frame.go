@@ -30,7 +30,9 @@ func (b *body) frame(f sse.Frame) {
 		b.countComment(lf)
 		b.out.Bytes(lf)
 	case len(data) > 0 && data[0] != '{' && bytes.Equal(bytes.TrimSpace(data), doneMark):
-		b.out.Bytes(sse.Frame{Raw: lf}.AppendOther(nil))
+		if other := (sse.Frame{Raw: lf}).AppendOther(nil); len(other) > 0 {
+			b.out.Bytes(append(other, '\n')) // without the blank line it would be a part of the next frame
+		}
 	default:
 		ev := agui.Event{Type: agui.PeekType(data), JSON: data, Frame: lf}
 		switch ev.Type {
@@ -42,23 +44,43 @@ func (b *body) frame(f sse.Frame) {
 					return
 				}
 				ev.Type = agui.Unknown // forwarded unread; the client reports what is wrong with it
-			} else if ev.Type == agui.RunFinished {
-				if last := agui.LastOf(data, "outcome"); len(last) != len(data) {
-					// so Holdpoint judges the copy of outcome that the client will read
-					ev = ev.WithJSON(last)
-				}
 			}
 		}
 		if !bytes.HasPrefix(lf, []byte(dataPrefix)) {
 			ev.Edited = ev.Edited || lacksSpace(lf)
 		}
-		if b.judge.show != translate.ShowNative {
-			ev = ev.WithoutNulls()
-		}
-		b.event(ev)
+		b.event(b.asClientsRead(ev))
 	}
 	b.out.Current = nil
 	poison.Bytes(b.lf)
+}
+
+// asClientsRead returns an event of the backend in the form in which clients read it. In an event
+// that may ask something, only the last of several equal keys counts, so that Holdpoint judges the
+// value that the client will read. Nulls at which clients fail are left out.
+func (b *body) asClientsRead(ev agui.Event) agui.Event {
+	if mayAsk(ev) {
+		if last := agui.WithLastKeys(ev.JSON); len(last) != len(ev.JSON) {
+			ev = ev.WithJSON(last)
+		}
+	}
+	if b.judge.show != translate.ShowNative {
+		ev = ev.WithoutNulls()
+	}
+	return ev
+}
+
+// mayAsk reports whether the event may contain a question, or the call that a question is about.
+func mayAsk(ev agui.Event) bool {
+	switch ev.Type {
+	case agui.RunFinished:
+		return true
+	case agui.CallStart:
+		return ev.Valid()
+	case agui.Custom:
+		return bytes.Contains(ev.JSON, []byte(agui.OnInterrupt))
+	}
+	return false
 }
 
 // countComment counts a frame that contains no event. It does not count a frame that is only the

@@ -25,6 +25,8 @@ func TestStreamsAsTheyCome(t *testing.T) {
 		{"a byte order mark goes", "\xef\xbb\xbf" + streamOf(started, finished), streamOf(started, finished)},
 		{"[DONE] is dropped in the middle too", streamOf(started, "[DONE]", hello, finished), streamOf(started, hello, finished)},
 		{"[DONE] is dropped", streamOf(started, finished, "[DONE]"), streamOf(started, finished)},
+		{"the other fields of [DONE] are a frame", ": hi\n\ndata: " + started + "\n\nevent: done\nid: 7\ndata: [DONE]\n\ndata: " + finished + "\n\n", ": hi\n\ndata: " + started + "\n\nevent: done\nid: 7\n\ndata: " + finished + "\n\n"},
+		{"a null without the last blank line", "data: " + started + "\n\ndata: " + strings.Replace(finished, "}", `,"timestamp":null}`, 1), streamOf(started, finished)},
 		{"a late RUN_ERROR passes", streamOf(started, finished, `{"type":"RUN_ERROR","message":"late"}`), streamOf(started, finished, `{"type":"RUN_ERROR","message":"late"}`)},
 		{"several runs in one stream", streamOf(started, finished, `{"type":"RUN_STARTED","threadId":"t","runId":"r2"}`, hello, `{"type":"RUN_FINISHED","threadId":"t","runId":"r2"}`), streamOf(started, finished, `{"type":"RUN_STARTED","threadId":"t","runId":"r2"}`, hello, `{"type":"RUN_FINISHED","threadId":"t","runId":"r2"}`)},
 		{"other events after the end do not", streamOf(started, finished, hello, finished), streamOf(started, finished)},

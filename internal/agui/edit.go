@@ -164,33 +164,6 @@ func extent(object []byte, value gjson.Result) (from, to int) {
 	return len(before), len(object) - len(behind)
 }
 
-// LastOf returns the object with only the last of its members of this name, which is the one that
-// JSON.parse uses. An object with at most one such member is returned unchanged.
-func LastOf(object []byte, name string) []byte {
-	times := 0
-	for m := MembersOf(object); m.Next(); {
-		if m.Name() == name {
-			times++
-		}
-	}
-	if times < 2 {
-		return object
-	}
-	out := append(make([]byte, 0, len(object)), '{')
-	for m := MembersOf(object); m.Next(); {
-		if m.Name() == name {
-			if times--; times > 0 {
-				continue
-			}
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, m.Key...), ':'), m.Value...)
-	}
-	return append(out, '}')
-}
-
 // WithID returns the object with id as its first member, because all backends write the id first.
 func WithID(object []byte, id string) []byte {
 	object = DeleteKey(object, "id")

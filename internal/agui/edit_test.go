@@ -44,17 +44,3 @@ func FuzzEdits(f *testing.F) {
 		}
 	})
 }
-
-func TestLastOf(t *testing.T) {
-	for in, want := range map[string]string{
-		`{"a":1,"o":2,"b":3}`:                     `{"a":1,"o":2,"b":3}`,
-		`{ "a" : 1 }`:                             `{ "a" : 1 }`,
-		`{"o":1,"a":[{"o":2}],"o":{"o":3},"b":4}`: `{"a":[{"o":2}],"o":{"o":3},"b":4}`,
-		`{"o":1,"\u006f":2}`:                      `{"\u006f":2}`,
-		`{"o":1,"o":2,"o":3}`:                     `{"o":3}`,
-	} {
-		if got := string(LastOf([]byte(in), "o")); got != want {
-			t.Errorf("%s: %s, want %s", in, got, want)
-		}
-	}
-}

@@ -113,15 +113,15 @@ func Event(s string) agui.Event {
 }
 
 // asPassed returns the event as the package proxy passes it to a run. If the JSON of a RUN_STARTED,
-// RUN_FINISHED, RUN_ERROR or CUSTOM is invalid, the event gets the type Unknown. If a RUN_FINISHED
-// has two outcomes, only the last outcome is kept.
+// RUN_FINISHED, RUN_ERROR or CUSTOM is invalid, the event gets the type Unknown. If a
+// RUN_FINISHED has a key twice, only the last member with that key is kept.
 func asPassed(s string) agui.Event {
 	ev := Event(s)
 	switch ev.Type {
 	case agui.RunStarted, agui.RunFinished, agui.RunErrored, agui.Custom:
 		if !ev.Valid() {
 			ev.Type = agui.Unknown
-		} else if last := agui.LastOf(ev.JSON, "outcome"); len(last) != len(ev.JSON) && ev.Type == agui.RunFinished {
+		} else if last := agui.WithLastKeys(ev.JSON); len(last) != len(ev.JSON) && ev.Type == agui.RunFinished {
 			ev = ev.WithJSON(last)
 		}
 	}
