@@ -36,7 +36,14 @@ var policies = map[string]string{
 // here has.
 func environ(t *testing.T, s scene) []string {
 	t.Helper()
+	// Every run names its user, and Holdpoint sends decisions of such runs only with headers of its
+	// own.
+	headers := filepath.Join(t.TempDir(), "headers")
+	if err := os.WriteFile(headers, []byte("X-Requester: the desk\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	env := []string{
+		"HOLDPOINT_DESK_HEADERS_FILE=" + headers,
 		"HOLDPOINT_PRINCIPAL_HEADER=X-Requester", "HOLDPOINT_TRUSTED_PEERS=127.0.0.0/8",
 		"HOLDPOINT_PRINCIPAL_KEY=0123456789abcdef0123456789abcdef", "HOLDPOINT_SHOW_PRINCIPAL=name",
 	}
