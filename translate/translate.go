@@ -435,7 +435,8 @@ type Reply struct {
 	Replaces bool
 	// Keep reports that the message stays in the history after its reply was recorded as an answer.
 	// If Keep is false, proxy removes the message, because some version of the backend would carry
-	// out the decision again.
+	// out the decision again. For the same reason proxy removes the message if TooLate is set, and
+	// the messages after it were removed.
 	Keep bool
 	// Rest is the message without its decisions. It is nil if the message contains only decisions.
 	Rest *agui.Message

@@ -75,7 +75,7 @@ func TestDecides(t *testing.T) {
 				}
 			}
 			if got := reader.Decides(m, true, ""); got != wanted {
-				t.Errorf("%s: %q decides at the end: %v", name, content, got)
+				t.Errorf("%s: %q decides at the end: %v; if its backend reads it so, add %[1]s to this content's dialects", name, content, got)
 			}
 			if got := reader.Decides(m, false, ""); got != (wanted && at == words) {
 				t.Errorf("%s: %q decides before words: %v", name, content, got)

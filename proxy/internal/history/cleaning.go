@@ -22,6 +22,9 @@ type cleaning struct {
 	leftovers map[callAt]int
 	callOf    map[int]callAt // maps the index of a tool message to its call
 	decides   map[int]bool   // the indexes of decisions; nil if leftovers is nil
+	// settled maps the index of each answer that stays, because other messages follow it, to the
+	// calls that it answers. It is nil if the request resumes a pause.
+	settled map[int][]string
 }
 
 // Clean returns the messages that the dialect gets. If nothing is removed, it returns the same
@@ -31,8 +34,9 @@ type cleaning struct {
 //
 // Decisions are removed, because the dialect adds the answers itself. A decision that the record
 // does not know as an answer must not reach the backend. Answers that are already on record stay if
-// their dialect says so. Together with a stray decision, the calls that it decides are removed,
-// because they would be left without a result.
+// their dialect says so, unless the messages after them are removed (withoutExposed). Together with
+// a stray decision, the calls that it decides are removed, because they would be left without a
+// result.
 func Clean(v *View, replies Replies, resumedPause *agui.Pause) (list []agui.Message, strays int) {
 	c := &cleaning{resuming: resumedPause != nil}
 	places := kit.PlacesIn(v.Input.Messages)
@@ -66,6 +70,7 @@ func (c *cleaning) takeReplies(replies Replies, places *kit.Places, resumedPause
 	case taken:
 	case known(func(d Reply) bool { return d.WasAnswer && d.Keep }):
 		if places.Answers(replies[0].At) {
+			c.noteSettled(replies)
 			return false
 		}
 		if c.take(replies[0]); places.Repeated {
@@ -89,6 +94,20 @@ func (c *cleaning) takeReplies(replies Replies, places *kit.Places, resumedPause
 		}
 	}
 	return asked && !known(func(d Reply) bool { return d.WasAnswer })
+}
+
+// noteSettled notes the calls of an answer that a backend would read as a new one at the end of the
+// messages. replies are the replies of one message, which stays.
+func (c *cleaning) noteSettled(replies Replies) {
+	for _, d := range replies {
+		if c.resuming || !d.WasAnswer || !d.Keep || !d.TooLate {
+			continue
+		}
+		if c.settled == nil {
+			c.settled = map[int][]string{}
+		}
+		c.settled[d.At] = append(c.settled[d.At], d.Calls...)
+	}
 }
 
 func (c *cleaning) take(d Reply) {
@@ -182,7 +201,8 @@ func (c *cleaning) isRepeat(at int, m *agui.Message) bool {
 // itself.
 func (c *cleaning) remaining(list []agui.Message) []agui.Message {
 	var kept []agui.Message
-	changed := false
+	var from []int // the indexes of the kept messages in list; nil if they are not needed
+	changed, cut := false, false
 	for at := range list {
 		m, ok := c.remainder(at, list[at])
 		same := ok && len(m.JSON) == len(list[at].JSON)
@@ -192,11 +212,68 @@ func (c *cleaning) remaining(list []agui.Message) []agui.Message {
 		if changed && ok {
 			kept = append(kept, m)
 		}
+		if ok && c.settled != nil {
+			from = append(from, at)
+		}
+		cut = !ok
 	}
-	if !changed {
+	switch {
+	case !changed:
 		return list
+	case cut && c.settled != nil:
+		return c.withoutExposed(kept, from)
 	}
 	return kept
+}
+
+// withoutExposed returns the list without exposed answers, and without the calls that they answer.
+// An answer to an ended question is exposed if it has become one of the last tool messages, because
+// the messages after it were removed. The backend would read it as a new answer. from has the
+// index of each message of the list in the request.
+func (c *cleaning) withoutExposed(list []agui.Message, from []int) []agui.Message {
+	for {
+		end, calls := len(list), map[string]bool{}
+		var results []agui.Message // of other calls, in reverse order
+		for end > 0 && kit.IsTool(agui.View(list[end-1].JSON)) {
+			end--
+			if of, exposed := c.settled[from[end]]; exposed {
+				for _, id := range of {
+					calls[id] = true
+				}
+			} else {
+				results = append(results, list[end])
+			}
+		}
+		if len(list)-end == len(results) {
+			return list
+		}
+		slices.Reverse(results)
+		if list, from = withoutLastCalls(list[:end], from[:end], calls); len(results) > 0 {
+			return append(list, results...)
+		}
+	}
+}
+
+// withoutLastCalls removes the last call with each of these ids from the list, which it changes. A
+// message without other content is removed, and its index from the parameter from.
+func withoutLastCalls(list []agui.Message, from []int, calls map[string]bool) ([]agui.Message, []int) {
+	for at := len(list) - 1; at >= 0 && len(calls) > 0; at-- {
+		here := map[string]bool{}
+		for _, id := range kit.CallIDs(list[at]) {
+			if calls[id] {
+				here[id] = true
+				delete(calls, id)
+			}
+		}
+		if len(here) == 0 {
+			continue
+		}
+		m, rest := kit.MessageWithoutCalls(list[at], here)
+		if list[at] = m; !rest {
+			list, from = slices.Delete(list, at, at+1), slices.Delete(from, at, at+1)
+		}
+	}
+	return list, from
 }
 
 // remainder returns what remains of a message. It returns false if nothing remains.

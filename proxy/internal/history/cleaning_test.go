@@ -36,6 +36,7 @@ func TestWhatGoesToTheBackend(t *testing.T) {
 		"there twice, another client":          {chat: "u a:1 t:1=yes+kept t:1=yes+kept u", ended: "1=yes", want: "u a:1 t:1=yes+kept u"},
 		"and with its call":                    {chat: "u a:1 u t:1=yes+kept+calls u", ended: "1=yes", want: "u u u"},
 		"twice, and with its call":             {chat: "u a:1 t:1=yes+kept+calls t:1=yes+kept+calls u", ended: "1=yes", native: native, want: "u a:1 t:1=yes+kept+calls u"},
+		"settled, and what follows is removed": {chat: "u a:1 t:1=yes+kept+past+calls a:2 t:2=yes+calls", ended: "1=yes 2=yes", want: "u"},
 		"another answer to what has ended":     {chat: "u a:1 t:1=no u", ended: "1=yes", want: "u a:1 u", strays: 1},
 		"the answer of this request":           {chat: "u a:1 t:1=yes", open: "1", resumes: true, want: "u a:1"},
 		"the answer, and new words":            {chat: "u a:1 t:1=yes u", open: "1", resumes: true, want: "u a:1 u"},

@@ -67,10 +67,11 @@ type Kind struct {
 type ResultPolicy int
 
 const (
-	// Never means that the backend sends a result for every answer.
+	// Never means that the backend sends a result for every answer. Table.Owner must then return
+	// Others.
 	Never ResultPolicy = iota
 	// Denials means that the backend sends a result only for an approval. The client gets each
-	// denial and cancel as a result, as soon as the run starts.
+	// denial and cancel as a result, as soon as the run starts. Table.Owner must return Others.
 	Denials
 	// Always means that the backend sends no result. The client gets each answer as a result, as
 	// soon as the run starts.

@@ -64,6 +64,11 @@ type Table struct {
 	// Owner returns the owner of a call of the tool. It is not called for tools that the request
 	// declares. The parameter known says that the backend speaks the dialect. If Owner is nil, Ask
 	// decides, with a call of the tool without arguments.
+	//
+	// If the owner of a call is Asks, every tool message on it counts as a decision. If it is not
+	// an answer on record, the package proxy removes it together with the call. So if the backend
+	// itself sends results of the calls that ask, Owner must return Others, as in translate/agno.
+	// Then only a message that Reads claims is a decision.
 	Owner func(tool string, known bool) Owner
 	// Reads reports whether the backend would read a tool message as a decision, for any call. If
 	// no question is on record, the package proxy refuses or changes such a message. So Reads must
