@@ -100,6 +100,24 @@ func TestTheCallThatWasShownGoesToTheBackend(t *testing.T) {
 	}
 }
 
+// TestArgumentsCutInAPair: a backend may cut the arguments between the halves of a surrogate pair,
+// and send them with other members that differ from event to event. The call must go back as the
+// client has it.
+func TestArgumentsCutInAPair(t *testing.T) {
+	g := asksFor(t, []string{
+		`{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"rm","parentMessageId":"m1"}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"{\"path\":\"\ud83d","timestamp":1}`,
+		`{"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"\ude00\"}","timestamp":2}`,
+		`{"type":"TOOL_CALL_END","toolCallId":"c1"}`,
+	})
+	g.do(input("t", "r1", ""))
+	shown := strings.Replace(callOfC1, `"a\"`, `"😀\"`, 1)
+	g.do(fmt.Sprintf(`{"threadId":"t","runId":"r2","messages":[%s]%s}`, calling("m1", shown), resumeWith(yes("n1~id1"))))
+	if sent := gjson.GetBytes(g.calls[1], "messages.0").Raw; sent != calling("m1", shown) {
+		t.Errorf("sent %s", sent)
+	}
+}
+
 // TestAnIDThatRepeatsIsTheLaterCall: two calls have the same id. A question about this id must be
 // about the later call.
 func TestAnIDThatRepeatsIsTheLaterCall(t *testing.T) {

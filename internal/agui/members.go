@@ -1,6 +1,7 @@
 package agui
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -120,15 +121,20 @@ func IDText(id gjson.Result) string {
 	return ""
 }
 
-// AppendText appends the text that Text returns for raw. raw must be valid JSON.
+// AppendText appends the text that Text returns for raw. If raw is not valid JSON, it may append
+// anything.
 func AppendText(dst []byte, raw string) []byte {
-	if raw == "" || raw[0] != '"' {
+	if len(raw) < 2 || raw[0] != '"' {
 		return dst
 	}
-	rest := raw[1 : len(raw)-1]
+	return appendUnescaped(dst, raw[1:len(raw)-1])
+}
+
+// appendUnescaped appends the text of a JSON string, whose quotes are not in rest.
+func appendUnescaped(dst []byte, rest string) []byte {
 	for {
 		n := strings.IndexByte(rest, '\\')
-		if n < 0 {
+		if n < 0 || n+1 == len(rest) {
 			return append(dst, rest...)
 		}
 		dst = append(dst, rest[:n]...)
@@ -146,9 +152,12 @@ func AppendText(dst []byte, raw string) []byte {
 		case 't':
 			c = '\t'
 		case 'u':
+			if len(rest) < 4 {
+				return dst
+			}
 			r := codeUnit(rest)
 			rest = rest[4:]
-			if utf16.IsSurrogate(r) && strings.HasPrefix(rest, `\u`) {
+			if utf16.IsSurrogate(r) && len(rest) >= 6 && strings.HasPrefix(rest, `\u`) {
 				// writes U+FFFD for two that are not a pair, like gjson
 				r = utf16.DecodeRune(r, codeUnit(rest[2:]))
 				rest = rest[6:]
@@ -158,6 +167,42 @@ func AppendText(dst []byte, raw string) []byte {
 		}
 		dst = append(dst, c)
 	}
+}
+
+// AppendPiece appends the text of raw, which is a piece of a longer text, as AppendText does. A
+// backend in JavaScript may cut a text between the two halves of a surrogate pair, as with
+// text.slice. Its clients join the halves. So AppendPiece keeps a half at the end of a piece in
+// *half, and replaces the U+FFFD that it has written for it when the other half follows. The
+// initial value of *half is 0. It belongs to dst.
+func AppendPiece(dst []byte, raw string, half *rune) []byte {
+	if len(raw) <= len(`""`) || raw[0] != '"' {
+		return dst
+	}
+	text, first := raw[1:len(raw)-1], *half
+	*half = halfAtEnd(text)
+	if first != 0 && len(text) >= len(`\udc00`) && text[:2] == `\u` && bytes.HasSuffix(dst, []byte("\ufffd")) {
+		if r := utf16.DecodeRune(first, codeUnit(text[2:])); r != utf8.RuneError {
+			dst, text = utf8.AppendRune(dst[:len(dst)-len("\ufffd")], r), text[len(`\udc00`):]
+		}
+	}
+	return appendUnescaped(dst, text)
+}
+
+// halfAtEnd returns the first half of a surrogate pair with which the text of a JSON string ends.
+// It returns 0 if the text does not end with one.
+func halfAtEnd(text string) rune {
+	at := len(text) - len(`\ud800`)
+	if at < 0 || text[at:at+2] != `\u` {
+		return 0
+	}
+	escapes := at
+	for escapes > 0 && text[escapes-1] == '\\' {
+		escapes--
+	}
+	if r := codeUnit(text[at+2:]); (at-escapes)%2 == 0 && r >= 0xd800 && r < 0xdc00 {
+		return r
+	}
+	return 0
 }
 
 // codeUnit returns the value of the first four hex digits in digits.

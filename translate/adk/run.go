@@ -34,6 +34,7 @@ type run struct {
 type heldCall struct {
 	id, name string
 	args     []byte
+	half     rune // see agui.AppendPiece, for args
 	twice    bool // another call has the same id
 }
 
@@ -76,7 +77,7 @@ func (run *run) Event(ev agui.Event, emit func(agui.Event)) error {
 	case agui.CallArgs, agui.CallEnd:
 		if a := run.askingOf(ev); a != nil {
 			if ev.Type == agui.CallArgs {
-				a.args = append(a.args, ev.Get("delta").Str...)
+				a.args = agui.AppendPiece(a.args, agui.View(ev.JSON).Get("delta").Raw, &a.half)
 			}
 			return run.hold(a.id, ev, emit)
 		}

@@ -15,7 +15,10 @@ const maxHeld = 1 << 20
 
 // A heldCall is a call that the framework may have made up to ask a question. Its events are held
 // until its TOOL_CALL_END. All other events are forwarded meanwhile.
-type heldCall struct{ call agui.Call }
+type heldCall struct {
+	call agui.Call
+	half rune // see agui.AppendPiece, for call.Args
+}
 
 // hold begins to hold a call if the framework may have made it up to ask a question. It returns
 // false if the call is not held. A call of a tool that the request declares is the client's own,
@@ -60,7 +63,7 @@ func (run *run) handleHeld(ev agui.Event, emit func(agui.Event)) bool {
 	h := run.held[at]
 	run.events.Add(h, ev)
 	if ev.Type == agui.CallArgs {
-		h.call.Args += ev.Get("delta").Str
+		h.call.Args = string(agui.AppendPiece([]byte(h.call.Args), agui.View(ev.JSON).Get("delta").Raw, &h.half))
 		if run.events.Full() {
 			run.release(h, emit)
 		}

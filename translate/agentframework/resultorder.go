@@ -2,7 +2,6 @@ package agentframework
 
 import (
 	"slices"
-	"strings"
 
 	"holdpoint/internal/agui"
 	"holdpoint/translate"
@@ -147,7 +146,8 @@ func foldMessages(events []agui.Event) (list []agui.Message, ok bool) {
 	type words struct {
 		id   string
 		at   int // index in list
-		text strings.Builder
+		text []byte
+		half rune // see agui.AppendPiece
 	}
 	var all []*words
 	for _, ev := range events {
@@ -162,14 +162,15 @@ func foldMessages(events []agui.Event) (list []agui.Message, ok bool) {
 			if len(all) == 0 || all[len(all)-1].id != id {
 				return nil, false
 			}
-			all[len(all)-1].text.WriteString(ev.Get("delta").Str)
+			w := all[len(all)-1]
+			w.text = agui.AppendPiece(w.text, agui.View(ev.JSON).Get("delta").Raw, &w.half)
 		case agui.TextEnd, agui.RunStarted:
 		default:
 			return nil, false
 		}
 	}
 	for _, w := range all {
-		object := agui.SetString([]byte(`{"role":"assistant"}`), "content", w.text.String())
+		object := agui.SetString([]byte(`{"role":"assistant"}`), "content", string(w.text))
 		list[w.at] = agui.ParseMessage(agui.SetString(object, "id", w.id))
 	}
 	return list, true

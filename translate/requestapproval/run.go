@@ -53,6 +53,7 @@ const maxSpare = 64 << 10
 // A call is a tool call named request_approval that may be a request.
 type call struct {
 	id, parent, args []byte
+	half             rune   // see agui.AppendPiece, for args
 	bytes            []byte // the memory of its held events
 }
 
@@ -166,14 +167,14 @@ func (run *run) begin(id string) *call {
 	if c == nil {
 		c = &call{}
 	}
-	*c, run.spare = call{append(c.id[:0], id...), c.parent[:0], c.args[:0], c.bytes[:0]}, nil
+	*c, run.spare = call{append(c.id[:0], id...), c.parent[:0], c.args[:0], 0, c.bytes[:0]}, nil
 	run.calls = append(run.calls, c)
 	return c
 }
 
 func (run *run) hold(c *call, ev agui.Event, says callEvent) {
 	if ev.Type == agui.CallArgs || ev.Type == agui.CallChunk {
-		c.args = agui.AppendText(c.args, says.delta)
+		c.args = agui.AppendPiece(c.args, says.delta, &c.half)
 	}
 	if parent := agui.Text(says.parent); parent != "" {
 		c.parent = append(c.parent[:0], parent...)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
@@ -146,8 +147,8 @@ func (s *Rewriter) textChunk(ev agui.Event, give func(agui.Event)) {
 		give(textStart(id, cmp.Or(ev.Get("role").Str, "assistant")))
 		s.text, s.open = id, true
 	}
-	if delta := ev.Get("delta").Str; delta != "" {
-		give(textContent(id, delta))
+	if delta := agui.View(ev.JSON).Get("delta"); delta.Str != "" {
+		give(withDelta(agui.MakeEvent(agui.TextContent, "messageId", id), delta))
 	}
 }
 
@@ -172,7 +173,19 @@ func (s *Rewriter) callChunk(ev agui.Event, give func(agui.Event)) {
 		s.calls = append(s.calls, id)
 	}
 	s.call = id
-	if delta := ev.Get("delta").Str; delta != "" {
-		give(agui.MakeEvent(agui.CallArgs, "toolCallId", id, "delta", delta))
+	if delta := agui.View(ev.JSON).Get("delta"); delta.Str != "" {
+		give(withDelta(agui.MakeEvent(agui.CallArgs, "toolCallId", id), delta))
 	}
+}
+
+// withDelta returns an event with a piece of text. The text keeps its JSON if it may have half of a
+// surrogate pair, whose other half may be in the next piece (agui.AppendPiece). Go would replace
+// the half by U+FFFD.
+func withDelta(ev agui.Event, delta gjson.Result) agui.Event {
+	if strings.ContainsRune(delta.Str, utf8.RuneError) && agui.ValidText(delta.Raw) {
+		ev.JSON = agui.SetKey(ev.JSON, "delta", []byte(delta.Raw))
+	} else {
+		ev.JSON = agui.SetString(ev.JSON, "delta", delta.Str)
+	}
+	return ev
 }

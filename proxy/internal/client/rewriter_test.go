@@ -72,6 +72,8 @@ func TestReadable(t *testing.T) {
 		{"a call inside a text", list(chunk, call, rest, nameless, finish), list(begun, a, called, args, args2, b, ended, done, finish), list(begun, a, called, args, args2, b, ended, done, finish)},
 		{"two calls", list(call, rest, other, finish), list(called, args, args2, done, otherOn, otherIs, otherUp, finish), list(called, args, args2, otherOn, otherIs, done, otherUp, finish)},
 		{"two calls that interleave", list(call, other, late, finish), list(called, args, done, otherOn, otherIs, otherUp, finish), list(called, args, otherOn, otherIs, args2, done, otherUp, finish)},
+		{"half of a surrogate pair in a text", list(strings.Replace(chunk, `"a"`, `"\ud83d"`, 1), finish), list(begun, strings.Replace(a, `"a"`, `"\ud83d"`, 1), ended, finish), list(begun, strings.Replace(a, `"a"`, `"\ud83d"`, 1), ended, finish)},
+		{"half of a surrogate pair in a call", list(call, strings.Replace(rest, `1}`, `\ude00`, 1), finish), list(called, args, strings.Replace(args2, `1}`, `\ude00`, 1), done, finish), list(called, args, strings.Replace(args2, `1}`, `\ude00`, 1), done, finish)},
 		{"a call without a name", list(`{"type":"TOOL_CALL_CHUNK","toolCallId":"c1","delta":"1"}`, finish), list(finish), list(finish)},
 		{"results", list(parsed, empty), nil, nil},
 		{"what only decorates", list(step, raw, custom, a), list(a), nil},

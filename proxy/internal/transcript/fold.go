@@ -158,7 +158,7 @@ func (t *Transcript) applyDelta(ev agui.Event) {
 	if ev.Type == agui.CallArgs {
 		key = "toolCallId"
 	}
-	var id, delta string
+	var id, delta string // delta is JSON text
 	var meta gjson.Result
 	types := 0
 	agui.View(ev.JSON).ForEach(func(k, v gjson.Result) bool {
@@ -168,7 +168,7 @@ func (t *Transcript) applyDelta(ev agui.Event) {
 		case key:
 			id = v.Str
 		case "delta":
-			delta = v.Str
+			delta = v.Raw
 		case "metadata":
 			meta = v
 		}
@@ -188,11 +188,15 @@ func (t *Transcript) applyDelta(ev agui.Event) {
 	}
 }
 
+// appendText appends a piece of text to a message. delta is its JSON text.
 func (t *Transcript) appendText(m *message, delta string) {
-	if !t.tooLarge {
-		m.content = append(m.content, delta...)
+	if t.tooLarge {
+		t.addContents(len(delta))
+		return
 	}
-	t.addContents(len(delta))
+	before := len(m.content)
+	m.content = agui.AppendPiece(m.content, delta, &m.half)
+	t.addContents(len(m.content) - before)
 }
 
 // applyText adds an event of a text or of reasoning to the transcript, such as its start or its
@@ -234,7 +238,7 @@ func (t *Transcript) applyText(ev agui.Event) bool {
 		t.appendMessage(m)
 	}
 	t.describe(&m.meta, gjson.Parse(v[meta]))
-	t.appendText(m, agui.Text(v[delta]))
+	t.appendText(m, v[delta])
 	return true
 }
 
@@ -285,7 +289,7 @@ func (t *Transcript) applyCall(ev agui.Event) bool {
 			t.startCall(id, &v)
 		}
 		if c := t.callByID[id]; c != nil {
-			t.appendArgs(c, agui.Text(v[callDelta]))
+			t.appendArgs(c, v[callDelta])
 			c.Ended = true // a call in chunks has no end event
 		}
 	case agui.CallResult:
@@ -354,7 +358,7 @@ func (t *Transcript) startCall(id string, v *[callKeys]string) {
 	// otherwise it is another call, of a model that repeats ids
 	if c := t.callByID[id]; c != nil && !c.done {
 		t.describe(&c.meta, meta)
-		c.from, c.latest, c.StreamedInRun = len(c.args), name, true
+		c.from, c.latest, c.StreamedInRun, c.half = len(c.args), name, true, 0
 		return
 	}
 	parent := textOf(v[callParent])
@@ -375,18 +379,22 @@ func (t *Transcript) startCall(id string, v *[callKeys]string) {
 	t.describe(&c.meta, meta)
 }
 
+// appendArgs appends a piece of the arguments to a call. delta is its JSON text.
 func (t *Transcript) appendArgs(c *call, delta string) {
 	if c == nil {
 		return
 	}
-	switch {
-	case !t.tooLarge:
-		c.args = append(c.args, delta...)
-	case !c.argumentsLost:
-		c.args = append(c.args, delta...)
-		t.addArguments(len(delta))
+	if t.tooLarge && c.argumentsLost {
+		t.addContents(len(delta))
+		return
 	}
-	t.addContents(len(delta))
+	before := len(c.args)
+	c.args = agui.AppendPiece(c.args, delta, &c.half)
+	more := len(c.args) - before
+	if t.tooLarge {
+		t.addArguments(more)
+	}
+	t.addContents(more)
 }
 
 func (t *Transcript) applyEncrypted(ev agui.Event) {

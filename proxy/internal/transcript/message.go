@@ -17,6 +17,7 @@ type message struct {
 	id, role, name string
 	json           json.RawMessage
 	content        []byte // the streamed text, which continues the content in json
+	half           rune   // see agui.AppendPiece, for content
 	streamed       bool
 	calls          []*call
 	hadCalls       bool            // the message had calls, which were dropped
@@ -32,6 +33,7 @@ type call struct {
 	agui.Call
 	message       *message // the first known message that contains the call, nil if no message does
 	args          []byte
+	half          rune // see agui.AppendPiece, for args
 	argumentsLost bool // the arguments are missing or incomplete
 	done          bool // the call has its result: a later start with the same id is another call
 	// Index in args of the arguments after the last start. A call is started twice if its model
