@@ -15,8 +15,9 @@ type Question struct {
 	Kind    *Kind  // the form of the answer, one of Table.Kinds
 	Reason  string // "tool_call" for the approval of a call; "input_required" for a value
 	Message string // the text that the person reads
-	// Call is the id of the call at which the client shows the question. The client gets this id
-	// only if it has the call.
+	// Call is the id of the call at which the client shows the question: the call that a yes runs,
+	// or else the call that asks. If a call asks about an earlier one, as in translate/adk, this is
+	// the earlier one. The client gets this id only if it has the call.
 	Call     string
 	Schema   string // JSON schema of the answer, or "" if any answer is allowed
 	Metadata string // JSON object for the interrupt's member metadata, or ""
