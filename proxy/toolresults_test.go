@@ -112,3 +112,37 @@ func TestResultUnderAnotherID(t *testing.T) {
 		}
 	}
 }
+
+// TestFurtherResultUnderARepeatedID: a model repeats ids of calls. The run with the answer makes
+// a call of the client, and an earlier call had the same id. The client's result of the second call
+// is new, whatever its text is. It must reach the backend, even if the request repeats the answer.
+func TestFurtherResultUnderARepeatedID(t *testing.T) {
+	const called = `{"id":%q,"role":"assistant","toolCalls":[{"id":%q,"type":"function","function":{"name":%q,"arguments":"{}"}}]}`
+	for family, f := range callFamilies() {
+		if f.dialect == "adk" {
+			continue // it says nothing of an approved call, so the answer is in doubt
+		}
+		for _, content := range []string{"shown", "other"} {
+			t.Run(family+", "+content, func(t *testing.T) {
+				g := newFamilyRig(t, f, true, func(n int) []string {
+					if n != 2 {
+						return f.asksOnce(n)
+					}
+					return []string{
+						started, `{"type":"TOOL_CALL_RESULT","messageId":"x1","toolCallId":"c1","content":"deleted","role":"tool"}`,
+						`{"type":"TOOL_CALL_START","toolCallId":"s1","toolCallName":"show","parentMessageId":"b2"}`, `{"type":"TOOL_CALL_END","toolCallId":"s1"}`, finished,
+					}
+				})
+				messages := []string{fmt.Sprintf(called, "b1", "s1", "show"), `{"id":"m0","role":"tool","toolCallId":"s1","content":"shown"}`, `{"id":"u2","role":"user","content":"again"}`}
+				asked := g.do(talk("t", declares("show"), messages...))
+				messages = append(messages, fmt.Sprintf(called, "a1", "c1", f.tool))
+				more := declares("show") + resumeOf(asked, f.yes)
+				g.do(talk("t", more, messages...))
+				messages = append(messages, `{"id":"x1","role":"tool","toolCallId":"c1","content":"deleted"}`, fmt.Sprintf(called, "b2", "s1", "show"), fmt.Sprintf(`{"id":"m9","role":"tool","toolCallId":"s1","content":%q}`, content))
+				if told := g.do(talk("t", more, messages...)); g.called() != 3 || !gotMessage(g.last(), "m9") {
+					t.Errorf("%d requests, the last one is\n%s\nThe client was told\n%s", g.called(), g.last(), told)
+				}
+			})
+		}
+	}
+}

@@ -34,7 +34,7 @@ func ResumeMessages(in *agui.RunInput, p *agui.Pause, replies Replies, ours bool
 			settled[answered{d.Answer.Message, d.Call}] = true
 		}
 	}
-	repeats := sync.OnceValue(func() func(agui.Message) bool { return repeatsResultIn(known) })
+	repeats := sync.OnceValue(func() func(agui.Message) bool { return repeatsResultIn(known, in.Messages) })
 	for _, m := range in.Messages {
 		if len(known) > 0 && m.Role == "tool" && (m.ID == "" || !ids[m.ID]) && repeats()(m) {
 			continue
@@ -150,16 +150,17 @@ func CatchUp(snapshots store.Snapshots, newMessages []agui.Message) (before, all
 // messages that the record has of the end ended, or of the open pause if ended is nil.
 func RecordedResults(v *View, ended *store.Result) func(agui.Message) bool {
 	if ended != nil {
-		return repeatsResultIn(MessagesIn(v.endedMessages(ended)))
+		return repeatsResultIn(MessagesIn(v.endedMessages(ended)), v.Input.Messages)
 	}
-	return repeatsResultIn(MessagesIn(v.askedMessages()))
+	return repeatsResultIn(MessagesIn(v.askedMessages()), v.Input.Messages)
 }
 
-// repeatsResultIn returns a function that reports whether a message repeats a result in the list.
-// It may have another id: the client of the .NET SDK uses the id of the call. Some models repeat
-// the ids of calls. So the last call with the id must have a result, or a result must have the same
-// text.
-func repeatsResultIn(list []agui.Message) func(agui.Message) bool {
+// repeatsResultIn returns a function that reports whether a message of the request repeats a result
+// in the list. It may have another id: the client of the .NET SDK uses the id of the call. Some
+// models repeat the ids of calls. So the last call with the id must have a result, or a result must
+// have the same text. If the request has more results with the id than the list, the last ones are
+// new, whatever their text is.
+func repeatsResultIn(list, request []agui.Message) func(agui.Message) bool {
 	answered, results := map[string]bool{}, map[callResult]bool{}
 	for _, m := range list {
 		if m.Role == "tool" && m.ToolCallID != "" {
@@ -170,8 +171,41 @@ func repeatsResultIn(list []agui.Message) func(agui.Message) bool {
 			answered[id] = false
 		}
 	}
+	further := furtherResults(list, request)
 	return func(m agui.Message) bool {
-		return m.Role == "tool" && (answered[m.ToolCallID] || results[resultOf(m)])
+		return m.Role == "tool" && (answered[m.ToolCallID] || results[resultOf(m)]) && !further[string(m.JSON)]
+	}
+}
+
+// furtherResults returns the JSON of those results of the request that go beyond the number of
+// results that the list has with the same id of a call.
+func furtherResults(list, request []agui.Message) map[string]bool {
+	known := map[string]int{}
+	eachResult(list, func(m agui.Message, count int) { known[m.ToolCallID] = count })
+	further := map[string]bool{}
+	eachResult(request, func(m agui.Message, count int) {
+		if count > known[m.ToolCallID] {
+			further[string(m.JSON)] = true
+		}
+	})
+	return further
+}
+
+// eachResult calls do with each result in the list, and with the number of results with its call id
+// up to this one. Results with the same id in a row of tool messages count as one, because they are
+// copies.
+func eachResult(list []agui.Message, do func(m agui.Message, count int)) {
+	counts, rows, row := map[string]int{}, map[string]int{}, 1
+	for _, m := range list {
+		if m.Role != "tool" {
+			row++
+			continue
+		}
+		if rows[m.ToolCallID] != row {
+			rows[m.ToolCallID] = row
+			counts[m.ToolCallID]++
+		}
+		do(m, counts[m.ToolCallID])
 	}
 }
 

@@ -280,7 +280,7 @@ func TestWhatOnlyAnswers(t *testing.T) {
 // TestRecordedResults: a message of the request repeats a result of the record, under another id.
 func TestRecordedResults(t *testing.T) {
 	for name, c := range map[string]struct {
-		record, message string
+		record, request string // the last message of the request is judged
 		repeats         bool
 	}{
 		"a result":                         {"u a:1 t:1", "t:1", true},
@@ -290,11 +290,16 @@ func TestRecordedResults(t *testing.T) {
 		"a result of another call":         {"u a:1,2 t:1", "t:2", false},
 		"a result of an earlier call":      {"u a:1 t:1 u a:1", "t:1", true},
 		"the id of an earlier call":        {"u a:1 t:1 u a:1", "t:1=other", false},
+		"one more result than on record":   {"u a:1 t:1", "u a:1 t:1 u a:1 t:1", false},
+		"one more, and another text":       {"u a:1 t:1", "u a:1 t:1 u a:1 t:1=other", false},
+		"as many results as on record":     {"u a:1 t:1 u a:1 t:1", "u a:1 t:1 u a:1 t:1", true},
+		"two copies of a result":           {"u a:1 t:1", "u a:1 t:1 t:1=other", true},
 		"a message of the user":            {"u a:1 t:1", "u:1=gone", false},
 		"an empty record":                  {"", "t:1", false},
 	} {
 		for _, ended := range []bool{false, true} {
-			v := viewOf(&agui.RunInput{})
+			in := inputOf(t, c.request, "")
+			v := viewOf(in)
 			messages := agui.MessageList(inputOf(t, c.record, "").Messages)
 			var result *store.Result
 			if ended {
@@ -303,7 +308,7 @@ func TestRecordedResults(t *testing.T) {
 			} else {
 				v.Record.Pause = &agui.Pause{ID: "p", Messages: messages}
 			}
-			if got := history.RecordedResults(v, result)(inputOf(t, c.message, "").Messages[0]); got != c.repeats {
+			if got := history.RecordedResults(v, result)(in.Messages[len(in.Messages)-1]); got != c.repeats {
 				t.Errorf("%s, ended %v: %v", name, ended, got)
 			}
 		}
