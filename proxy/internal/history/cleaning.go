@@ -1,7 +1,10 @@
 package history
 
 import (
+	"encoding/json"
 	"slices"
+
+	"github.com/tidwall/gjson"
 
 	"holdpoint/internal/agui"
 	"holdpoint/internal/contract"
@@ -16,8 +19,13 @@ type cleaning struct {
 	removed   map[int]bool // indexes of messages that are removed, except for their Rest
 	shortened map[int]*agui.Message
 	calls     map[string]bool // calls that are removed, together with all their results
-	repeats   contract.RepeatFinder
-	resuming  bool
+	// stays has those calls with an id in calls that stay, together with their results: a call with
+	// the same id that has results, but no decision that is removed
+	stays    map[callAt]bool
+	strays   map[int]bool   // the indexes of the messages that decide on calls
+	places   map[string]int // the index of the latest call with each id, while remaining visits them
+	repeats  contract.RepeatFinder
+	resuming bool
 	// the number of tool messages of each call; nil unless a call has several
 	leftovers map[callAt]int
 	callOf    map[int]callAt // maps the index of a tool message to its call
@@ -91,6 +99,10 @@ func (c *cleaning) takeReplies(replies Replies, places *kit.Places, resumedPause
 		if d.Decides && !sameList(d.Calls, calls) {
 			calls = d.Calls
 			c.takeCalls(calls)
+			if c.strays == nil {
+				c.strays = map[int]bool{}
+			}
+			c.strays[d.At] = true
 		}
 	}
 	return asked && !known(func(d Reply) bool { return d.WasAnswer })
@@ -123,6 +135,44 @@ func (c *cleaning) takeCalls(ids []string) {
 			c.calls = map[string]bool{}
 		}
 		c.calls[id] = true
+	}
+}
+
+// findStays finds the calls that stay although a removed decision is about a call with their id.
+func (c *cleaning) findStays(list []agui.Message) {
+	last, decided := map[string]int{}, map[callAt]bool{}
+	c.stays, c.places = map[callAt]bool{}, map[string]int{}
+	for at := range list {
+		m := &list[at]
+		noteCalls(last, at, m)
+		if !kit.IsTool(agui.View(m.JSON)) {
+			continue
+		}
+		for _, id := range kit.AnsweredCalls(agui.View(m.JSON)) {
+			place, held := last[id]
+			switch of := (callAt{place, id}); {
+			case !held || !c.calls[id]:
+			case c.strays[at]:
+				decided[of] = true
+			case !c.isEmptied(at):
+				c.stays[of] = true
+			}
+		}
+	}
+	for of := range decided {
+		delete(c.stays, of)
+	}
+}
+
+// noteCalls notes that the message at the index at makes its calls.
+func noteCalls(last map[string]int, at int, m *agui.Message) {
+	if m.Plain {
+		return
+	}
+	for _, call := range kit.Calls(agui.View(m.JSON)) {
+		for _, id := range kit.IDsOrNone(call, "id") {
+			last[id] = at
+		}
 	}
 }
 
@@ -203,7 +253,13 @@ func (c *cleaning) remaining(list []agui.Message) []agui.Message {
 	var kept []agui.Message
 	var from []int // the indexes of the kept messages in list; nil if they are not needed
 	changed, cut := false, false
+	if len(c.calls) > 0 {
+		c.findStays(list)
+	}
 	for at := range list {
+		if len(c.calls) > 0 {
+			noteCalls(c.places, at, &list[at])
+		}
 		m, ok := c.remainder(at, list[at])
 		same := ok && len(m.JSON) == len(list[at].JSON)
 		if !changed && !same {
@@ -285,12 +341,23 @@ func (c *cleaning) remainder(at int, m agui.Message) (agui.Message, bool) {
 		return m, false
 	case c.removed[at] && c.shortened[at] != nil:
 		return *c.shortened[at], true
-	case c.removed[at], m.Role == "tool" && c.calls[m.ToolCallID]:
+	case c.removed[at], m.Role == "tool" && c.calls[m.ToolCallID] && !c.isKept(m.ToolCallID):
 		return m, false
 	case len(c.calls) == 0, m.Plain: // a Plain message has no calls
 		return m, true
 	}
-	return kit.MessageWithoutCalls(m, c.calls)
+	return kit.EditCalls(m, func(call gjson.Result) json.RawMessage {
+		if slices.ContainsFunc(kit.IDsOrNone(call, "id"), func(id string) bool { return c.calls[id] && !c.stays[callAt{at, id}] }) {
+			return nil
+		}
+		return json.RawMessage(call.Raw)
+	})
+}
+
+// isKept reports whether the latest visited call with the id stays.
+func (c *cleaning) isKept(id string) bool {
+	place, held := c.places[id]
+	return held && c.stays[callAt{place, id}]
 }
 
 // isQuestionText reports whether a message is a text with which Holdpoint showed a pause.
