@@ -162,6 +162,12 @@ def parts_of(message) -> list[dict]:
     return out
 
 
+def is_list(value: object) -> bool:
+    """Says whether a result is the JSON of a list. Holdpoint sends a result that only looks like a decision in this form,
+    which the adapter does not read as one, because it may be what a tool has returned."""
+    return isinstance(value, str) and value.startswith("[{") and value.endswith("}]")
+
+
 def complaints(history: list[dict]) -> list[str]:
     """What a provider answers 400 to: a call without exactly one result right behind it, a result without its call."""
     found, open_calls, known = [], [], set()
@@ -186,7 +192,7 @@ def complaints(history: list[dict]) -> list[str]:
             if "other" in part:
                 found.append(f"{part['other']} {part['id']}")
             for word in ("accepted", "confirm_changes", "function_approvals"):
-                if word in json.dumps(part):
+                if word in json.dumps(part) and not is_list(part.get("result") and part["value"]):
                     found.append(f"{word} in a message of {message['role']}")
     return found + [f"no result for {c}" for c in open_calls]
 
