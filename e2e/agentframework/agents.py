@@ -192,7 +192,7 @@ def complaints(history: list[dict]) -> list[str]:
             if "other" in part:
                 found.append(f"{part['other']} {part['id']}")
             for word in ("accepted", "confirm_changes", "function_approvals"):
-                if word in json.dumps(part) and not is_list(part.get("result") and part["value"]):
+                if word in json.dumps(part) and not (word == "accepted" and is_list(part.get("result") and part["value"])):
                     found.append(f"{word} in a message of {message['role']}")
     return found + [f"no result for {c}" for c in open_calls]
 
