@@ -26,7 +26,7 @@ func Texts(object gjson.Result, path ...string) []string {
 }
 
 // IDs returns the ids at a path of names: the texts of those values of ValuesAt that are ids
-// (agui.IDText). IDsOrNone returns one "" if there is no id.
+// (agui.IDText).
 func IDs(object gjson.Result, path ...string) []string {
 	var out []string
 	for _, v := range ValuesAt(object, path...) {
@@ -37,6 +37,8 @@ func IDs(object gjson.Result, path ...string) []string {
 	return out
 }
 
+// IDsOrNone returns the ids at a path of names, as IDs does. If there is none, it returns one "",
+// which stands for a call without an id.
 func IDsOrNone(object gjson.Result, path ...string) []string {
 	if ids := IDs(object, path...); len(ids) > 0 {
 		return ids
